@@ -1,0 +1,191 @@
+// Bytes in motion. A Block is a pooled piece of memory with a reference count (one thread only); a Slice is a
+// counted view into a Block; a Chain is a queue of Slices. Received bytes travel from the reactor to the other
+// side's socket as Slices, without being copied. An idle connection holds none.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <string_view>
+#include <utility>
+
+#include "base/assert.h"
+
+namespace ebb::base {
+
+class BlockPool;
+
+class Block {
+ public:
+  char* data() { return reinterpret_cast<char*>(this + 1); }
+  const char* data() const { return reinterpret_cast<const char*>(this + 1); }
+  std::uint32_t capacity() const { return capacity_; }
+  bool shared() const { return references_ > 1; }
+
+ private:
+  friend class BlockPool;
+  friend class Slice;
+  Block(BlockPool& pool, std::uint32_t capacity) : pool_(&pool), capacity_(capacity) {}
+
+  BlockPool* pool_;
+  Block* next_free_ = nullptr;
+  std::uint32_t references_ = 0;
+  std::uint32_t capacity_;
+};
+
+class Slice {
+ public:
+  Slice() = default;
+  // Views `length` bytes of the block from `offset`; counts itself in.
+  Slice(Block& block, std::uint32_t offset, std::uint32_t length) : block_(&block), offset_(offset), length_(length) {
+    block_->references_ += 1;
+  }
+  Slice(const Slice& other) : block_(other.block_), offset_(other.offset_), length_(other.length_) {
+    if (block_ != nullptr) block_->references_ += 1;
+  }
+  Slice(Slice&& other) noexcept
+      : block_(std::exchange(other.block_, nullptr)),
+        offset_(other.offset_),
+        length_(std::exchange(other.length_, 0)) {}
+  Slice& operator=(Slice other) noexcept {
+    std::swap(block_, other.block_);
+    std::swap(offset_, other.offset_);
+    std::swap(length_, other.length_);
+    return *this;
+  }
+  ~Slice() { release(); }
+
+  const char* data() const { return block_ == nullptr ? nullptr : block_->data() + offset_; }
+  char* mutable_data() { return block_->data() + offset_; }
+  std::uint32_t size() const { return length_; }
+  bool empty() const { return length_ == 0; }
+  std::string_view view() const { return {data(), length_}; }
+  Block* block() const { return block_; }
+  std::uint32_t offset() const { return offset_; }
+  // Bytes of the block behind this slice.
+  std::uint32_t room() const { return block_ == nullptr ? 0 : block_->capacity() - offset_ - length_; }
+
+  void drop_front(std::uint32_t count) {
+    EBB_ASSERT(count <= length_);
+    offset_ += count;
+    length_ -= count;
+  }
+  // The part [from, from + count) as a slice of its own.
+  Slice part(std::uint32_t from, std::uint32_t count) const {
+    EBB_ASSERT(from + count <= length_);
+    return Slice(*block_, offset_ + from, count);
+  }
+  // Appends in place; the caller has seen that there is room and that nobody else writes behind this slice.
+  void append(std::string_view bytes) {
+    EBB_ASSERT(bytes.size() <= room());
+    std::memcpy(block_->data() + offset_ + length_, bytes.data(), bytes.size());
+    length_ += static_cast<std::uint32_t>(bytes.size());
+  }
+  void extend(std::uint32_t count) {
+    EBB_ASSERT(count <= room());
+    length_ += count;
+  }
+
+ private:
+  inline void release();
+
+  Block* block_ = nullptr;
+  std::uint32_t offset_ = 0;
+  std::uint32_t length_ = 0;
+};
+
+// Two sizes: small for heads, large for bodies (a full TLS record with its overhead fits one). Larger requests
+// come from the heap and go back to it. Beyond `keep_bytes` free blocks go back to the heap as well.
+class BlockPool {
+ public:
+  static constexpr std::uint32_t small_size = 2048 - sizeof(Block);
+  static constexpr std::uint32_t large_size = 16384 + 512 - sizeof(Block);
+
+  explicit BlockPool(std::size_t budget_bytes = std::size_t{512} << 20, std::size_t keep_bytes = std::size_t{8} << 20)
+      : budget_bytes_(budget_bytes), keep_bytes_(keep_bytes) {}
+  BlockPool(const BlockPool&) = delete;
+  BlockPool& operator=(const BlockPool&) = delete;
+  ~BlockPool();
+
+  // An empty slice at the front of a block with room for at least `bytes`.
+  Slice take(std::uint32_t bytes);
+  // A block of large_size, or nullptr when the budget is used up: the caller then stops receiving for a while.
+  Block* try_take_large();
+  // Copies the bytes into a block of fitting size.
+  Slice copy(std::string_view bytes);
+
+  std::size_t bytes_in_use() const { return bytes_in_use_; }
+  std::size_t bytes_kept() const { return bytes_kept_; }
+  bool over_budget() const { return bytes_in_use_ > budget_bytes_; }
+  void give_back(Block* block);  // by Slice, and for a Block that never got a Slice
+
+ private:
+  Block* make(std::uint32_t capacity);
+  Block** list_for(std::uint32_t capacity);
+
+  Block* small_ = nullptr;
+  Block* large_ = nullptr;
+  std::size_t budget_bytes_;
+  std::size_t keep_bytes_;
+  std::size_t bytes_in_use_ = 0;
+  std::size_t bytes_kept_ = 0;
+};
+
+inline void Slice::release() {
+  if (block_ == nullptr) return;
+  EBB_ASSERT(block_->references_ > 0);
+  if (--block_->references_ == 0) block_->pool_->give_back(block_);
+  block_ = nullptr;
+}
+
+// A FIFO of slices. Two live inline: a head and a body are the usual content.
+class Chain {
+ public:
+  Chain() = default;
+  Chain(const Chain&) = delete;
+  Chain& operator=(const Chain&) = delete;
+  Chain(Chain&& other) noexcept { swap(other); }
+  Chain& operator=(Chain&& other) noexcept {
+    if (this != &other) {
+      clear();
+      swap(other);
+    }
+    return *this;
+  }
+  ~Chain() { clear(); }
+
+  std::size_t bytes() const { return bytes_; }
+  bool empty() const { return bytes_ == 0; }
+  std::uint32_t slices() const { return count_; }
+  const Slice& operator[](std::uint32_t index) const { return at(index); }
+  Slice& front() { return at(0); }
+  Slice& back() { return at(count_ - 1); }
+
+  void push(Slice slice);
+  void push(Chain&& other);
+  // Copies small pieces behind the last slice where they fit, so that a chain of crumbs does not form.
+  void append(BlockPool& pool, std::string_view bytes);
+  void drop_front(std::size_t count);
+  Slice pop_front();
+  // The first `count` bytes move to a chain of their own.
+  Chain split_front(std::size_t count);
+  void clear();
+
+ private:
+  static constexpr std::uint32_t inline_slices = 2;
+  Slice& at(std::uint32_t index) { return storage()[first_ + index]; }
+  const Slice& at(std::uint32_t index) const { return const_cast<Chain*>(this)->at(index); }
+  Slice* storage() { return heap_ != nullptr ? heap_ : inline_; }
+  void make_room();
+  void swap(Chain& other) noexcept;
+
+  Slice inline_[inline_slices];
+  Slice* heap_ = nullptr;
+  std::uint32_t first_ = 0;
+  std::uint32_t count_ = 0;
+  std::uint32_t capacity_ = inline_slices;
+  std::size_t bytes_ = 0;
+};
+
+}  // namespace ebb::base

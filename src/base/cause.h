@@ -1,0 +1,98 @@
+// Why something ended. One list yields the enum, the labels of metrics and logs, the words for people,
+// whose fault it was and the HTTP status that a client sees, so that none of them can drift apart.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace ebb::base {
+
+enum class Side : std::uint8_t { none, client, backend, self };
+
+// clang-format off
+//  X(name, fault, status, words)            status 0: no answer can be, or needs to be, given
+#define EBB_CAUSES(X)                                                                                              \
+  X(completed,                 none,      0, "ended as it should")                                                 \
+  X(close_requested,           none,      0, "one side asked for the connection to be closed after its exchange")  \
+  X(client_closed,             client,    0, "the client closed its idle connection")                              \
+  X(client_aborted,            client,    0, "the client left in the middle of an exchange")                       \
+  X(client_reset,              client,    0, "the client reset its connection")                                    \
+  X(client_dead,               client,    0, "the client stopped acknowledging and the kernel gave up")            \
+  X(client_idle_timeout,       none,      0, "the client kept an idle connection for too long")                    \
+  X(client_head_timeout,       client,  408, "the request head did not arrive in time")                            \
+  X(client_body_timeout,       client,  408, "the request body stopped arriving")                                  \
+  X(client_write_timeout,      client,    0, "the client stopped reading the response")                            \
+  X(client_bad_request,        client,  400, "the request is malformed or ambiguous")                              \
+  X(client_uri_too_long,       client,  414, "the request target exceeds the limit")                               \
+  X(client_head_too_large,     client,  431, "the request head exceeds the limit")                                 \
+  X(client_body_too_large,     client,  413, "the request body exceeds the limit")                                 \
+  X(client_version_refused,    client,  505, "the HTTP version is not served")                                     \
+  X(client_coding_refused,     client,  501, "the transfer coding is not implemented")                             \
+  X(client_method_refused,     client,  405, "the method is not served here")                                      \
+  X(client_expectation_failed, client,  417, "the expectation cannot be met")                                      \
+  X(client_tls_failed,         client,    0, "the TLS handshake or a TLS record failed")                           \
+  X(client_tls_timeout,        client,    0, "the TLS handshake did not end in time")                              \
+  X(client_tls_name_refused,   client,    0, "no certificate serves the name that the client asked for")           \
+  X(client_misdirected,        client,  421, "this connection does not serve that authority")                      \
+  X(route_not_found,           client,  404, "no route matches the host and path")                                 \
+  X(backend_empty,             backend, 503, "the backend has no endpoint that may take the request")              \
+  X(backend_refused,           backend, 502, "the endpoint refused the connection")                                \
+  X(backend_unreachable,       backend, 502, "the endpoint cannot be reached")                                     \
+  X(backend_connect_timeout,   backend, 504, "the endpoint did not answer the connection attempt")                 \
+  X(backend_reset,             backend, 502, "the endpoint reset the connection")                                  \
+  X(backend_closed,            backend, 502, "the endpoint closed the connection without an answer")               \
+  X(backend_dead,              backend, 504, "the endpoint stopped acknowledging and the kernel gave up")          \
+  X(backend_bad_response,      backend, 502, "the response is malformed or ambiguous")                             \
+  X(backend_truncated,         backend, 502, "the response ended before it was complete")                          \
+  X(backend_response_timeout,  backend, 504, "the endpoint did not begin its response in time")                    \
+  X(backend_body_timeout,      backend, 504, "the response body stopped arriving")                                 \
+  X(backend_write_timeout,     backend, 504, "the endpoint stopped reading the request")                           \
+  X(backend_idle_closed,       none,      0, "the endpoint closed its idle connection")                            \
+  X(backend_idle_timeout,      none,      0, "the pooled connection was not needed for too long")                  \
+  X(backend_idle_budget,       none,      0, "the pool holds as many idle connections as it may")                  \
+  X(endpoint_gone,             none,      0, "the endpoint left the configuration")                                \
+  X(tunnel_closed,             none,      0, "one end of the tunnel finished")                                     \
+  X(tunnel_idle_timeout,       none,      0, "nothing went through the tunnel for too long")                       \
+  X(request_timeout,           backend, 504, "the whole exchange took longer than its route allows")               \
+  X(listener_removed,          self,      0, "the listener left the configuration")                                \
+  X(connection_limit,          self,    503, "the router holds as many connections as it may")                     \
+  X(resource_limit,            self,    503, "the router ran out of descriptors or buffers")                       \
+  X(shutdown,                  self,    503, "the router is stopping")                                             \
+  X(cancelled,                 self,      0, "the operation was withdrawn")                                        \
+  X(internal,                  self,    500, "an invariant of the router itself broke")
+// clang-format on
+
+enum class Cause : std::uint8_t {
+#define X(name, fault, status, words) name,
+  EBB_CAUSES(X)
+#undef X
+};
+
+struct CauseFacts {
+  std::string_view name;
+  Side fault;
+  int status;
+  std::string_view words;
+};
+
+inline constexpr CauseFacts cause_table[] = {
+#define X(name, fault, status, words) {#name, Side::fault, status, words},
+    EBB_CAUSES(X)
+#undef X
+};
+inline constexpr std::size_t cause_count = sizeof(cause_table) / sizeof(cause_table[0]);
+
+constexpr const CauseFacts& facts(Cause cause) { return cause_table[static_cast<std::size_t>(cause)]; }
+constexpr std::string_view name(Cause cause) { return facts(cause).name; }
+
+constexpr std::string_view name(Side side) {
+  switch (side) {
+    case Side::none: return "none";
+    case Side::client: return "client";
+    case Side::backend: return "backend";
+    case Side::self: return "self";
+  }
+  return "none";
+}
+
+}  // namespace ebb::base

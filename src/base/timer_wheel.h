@@ -1,0 +1,87 @@
+// Deadlines by the thousand: a hierarchical wheel of four levels with 64 slots each and a tick of one
+// millisecond (reach 4.6 hours; later ones are re-inserted). Arming to a later time only notes it: the node
+// moves when its old slot comes up, so that a connection that is re-armed at each request costs nothing.
+#pragma once
+
+#include <cstdint>
+
+#include "base/clock.h"
+#include "base/list.h"
+#include "base/slot_map.h"
+
+namespace ebb::base {
+
+// Whom an event is for: a kind chosen by the receiver, and the handle of its object.
+struct Owner {
+  std::uint32_t kind = 0;
+  Handle handle;
+};
+
+class Timer : public ListNode<Timer> {
+ public:
+  explicit Timer(Owner owner = {}) : owner_(owner) {}
+  void set_owner(Owner owner) { owner_ = owner; }
+  bool armed() const { return linked(); }
+  Instant deadline() const { return deadline_; }
+  void disarm() { unlink(); }
+
+ private:
+  friend class TimerWheel;
+  Instant deadline_{};
+  std::int64_t slot_tick_ = 0;
+  Owner owner_;
+};
+
+class TimerWheel {
+ public:
+  explicit TimerWheel(Instant start) : origin_(start) {}
+
+  void arm(Timer& timer, Instant deadline);
+  // When advance() should be called next; Instant::max() if nothing is armed. May be early, never late.
+  Instant next_wake() const;
+  // Calls expired(owner) for each timer whose deadline has come, in order of their slots. The callback may arm
+  // and disarm any timer.
+  template <class Expired>
+  void advance(Instant now, Expired&& expired);
+
+ private:
+  static constexpr int levels = 4;
+  static constexpr int slot_bits = 6;
+  static constexpr std::int64_t slots = 1 << slot_bits;
+  using Slot = List<Timer, Timer>;
+
+  std::int64_t tick_of(Instant instant) const;  // rounded up: a timer is never early
+  void insert(Timer& timer, std::int64_t tick);
+  void cascade();
+  std::int64_t next_tick() const;
+
+  Instant origin_;
+  std::int64_t current_ = 0;                       // all ticks up to this one have been handled
+  mutable std::uint64_t maybe_used_[levels] = {};  // a set bit may be stale, a clear one never is
+  mutable Slot wheel_[levels][slots];
+};
+
+template <class Expired>
+void TimerWheel::advance(Instant now, Expired&& expired) {
+  const std::int64_t target = (now - origin_) / std::chrono::milliseconds{1};
+  while (current_ < target) {
+    const std::int64_t next = next_tick();
+    if (next > target) {
+      current_ = target;
+      return;
+    }
+    current_ = next;
+    cascade();
+    List<Timer, Timer> due;
+    due.splice_back(wheel_[0][current_ & (slots - 1)]);
+    while (Timer* timer = due.pop_front()) {
+      if (timer->deadline_ > now) {
+        insert(*timer, tick_of(timer->deadline_));  // was moved to later meanwhile
+        continue;
+      }
+      expired(timer->owner_);
+    }
+  }
+}
+
+}  // namespace ebb::base

@@ -1,0 +1,37 @@
+// The access log never blocks a worker: each worker formats into a ring of its own, one writer thread empties the
+// rings. When a ring is full the line is dropped and counted; the log itself then says how many are missing.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/labels.h"
+#include "observe/exchange_record.h"
+
+namespace ebb::observe {
+
+enum class LogFormat : std::uint8_t { off, json, common };
+
+// A line, with its newline, into `out` (replaced). Bounded: long fields are cut; control bytes are escaped.
+void format_record(const ExchangeRecord& record, LogFormat format, const base::Labels& labels, std::string& out);
+
+class AccessLog {
+ public:
+  // One per worker; used by that thread only.
+  class Ring;
+
+  // `path` "" or "-": standard output. Starts the writer thread.
+  static std::unique_ptr<AccessLog> open(const std::string& path, std::size_t rings, std::string& error);
+  virtual ~AccessLog() = default;
+  virtual Ring& ring(std::size_t index) = 0;
+  virtual void reopen() = 0;  // after logrotate; any thread
+};
+
+class AccessLog::Ring {
+ public:
+  virtual ~Ring() = default;
+  virtual bool push(std::string_view line) = 0;  // false: dropped
+};
+
+}  // namespace ebb::observe

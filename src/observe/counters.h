@@ -1,0 +1,76 @@
+// What one worker counts: plain numbers, written by that worker only. The scraper asks each worker by message for a
+// copy and adds the copies up; nothing is shared.
+#pragma once
+
+#include <array>
+#include <boost/unordered/unordered_flat_map.hpp>
+#include <cstdint>
+#include <tuple>
+
+#include "base/cause.h"
+#include "base/labels.h"
+#include "observe/exchange_record.h"
+
+namespace ebb::observe {
+
+struct SeriesKey {
+  base::Label listener, route, backend, endpoint;
+  std::uint16_t status;
+  base::Cause cause;
+  friend bool operator==(const SeriesKey&, const SeriesKey&) = default;
+};
+struct SeriesKeyHash {
+  std::size_t operator()(const SeriesKey& key) const;
+};
+
+// Powers of two in microseconds, from 64 us to 67 s; the last bucket takes the rest.
+struct Histogram {
+  static constexpr std::size_t bucket_count = 22;
+  std::array<std::uint64_t, bucket_count> buckets{};
+  std::uint64_t count = 0;
+  base::Duration sum{};
+  void add(base::Duration value);
+  void add(const Histogram& other);
+};
+
+struct ClosedKey {
+  base::Side side;  // client or backend
+  base::Cause cause;
+  friend bool operator==(const ClosedKey&, const ClosedKey&) = default;
+};
+
+struct Counters {
+  boost::unordered_flat_map<SeriesKey, std::uint64_t, SeriesKeyHash> requests;
+  boost::unordered_flat_map<base::Label, Histogram> latency_by_backend;   // total
+  boost::unordered_flat_map<base::Label, Histogram> response_by_backend;  // until the first response byte
+  std::array<std::array<std::uint64_t, base::cause_count>, 4> closed{};   // [side][cause]
+  std::array<std::uint64_t, base::cause_count> retries{};                 // by the cause that made it necessary
+
+  std::uint64_t client_accepted = 0;
+  std::uint64_t backend_opened = 0;
+  std::uint64_t backend_reused = 0;
+  std::uint64_t client_bytes_in = 0, client_bytes_out = 0;
+  std::uint64_t backend_bytes_in = 0, backend_bytes_out = 0;
+  std::uint64_t tls_handshakes = 0, tls_resumed = 0;
+  std::uint64_t log_lines_dropped = 0;
+  std::uint64_t missing_transitions = 0;  // a machine met a pair that its table does not have
+
+  // Gauges: filled in when asked.
+  std::uint64_t client_connections[8] = {};  // by lifecycle state
+  std::uint64_t backend_connections[8] = {};
+  std::uint64_t exchanges = 0;
+  std::uint64_t buffer_bytes = 0;
+  std::uint64_t snapshots_alive = 0;
+  std::uint64_t generation = 0;
+  std::uint64_t loop_rounds = 0, receives = 0, sends = 0, spliced_bytes = 0;
+  base::Duration loop_lag_max{};
+  base::Duration busy{};
+
+  void record(const ExchangeRecord& record);
+  void closed_by(base::Side side, base::Cause cause) {
+    closed[static_cast<std::size_t>(side)][static_cast<std::size_t>(cause)] += 1;
+  }
+  void add(const Counters& other);
+};
+
+}  // namespace ebb::observe

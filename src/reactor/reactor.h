@@ -1,0 +1,120 @@
+// The only door to the kernel's sockets. One Reactor per worker thread: it owns descriptors, unsent output and
+// timers; its Handler owns the meaning. Implementations: epoll.cc, uring.cc and, for tests, sim/.
+//
+//   Handler calls    listen connect receive send finish close pump      any time, also inside a callback
+//   Reactor calls    on_accepted on_connected on_received ...           never from inside one of those calls
+//
+// A socket that fails or is finished by its peer is reported, never closed: whoever holds its SocketId closes it.
+// After close() no callback names that socket again.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "base/address.h"
+#include "base/block.h"
+#include "base/clock.h"
+#include "base/result.h"
+#include "base/slot_map.h"
+#include "base/timer_wheel.h"
+
+namespace ebb::reactor {
+
+using SocketId = base::TypedHandle<struct SocketTag>;
+using ListenerId = base::TypedHandle<struct ListenerTag>;
+using base::Owner;
+
+// Set on every socket: node sysctls do not reach into containers, and keepalive alone does not fire while data is
+// unacknowledged (net/ipv4/tcp_timer.c), so both limits are needed.
+struct SocketLimits {
+  base::Duration user_timeout = std::chrono::seconds{5};
+  base::Duration keepalive_idle = std::chrono::seconds{5};
+  base::Duration keepalive_interval = std::chrono::seconds{1};
+  int keepalive_probes = 4;
+};
+
+enum class CloseMode : std::uint8_t {
+  flush,  // unsent output still goes out (bounded by the user timeout), then FIN
+  drop,   // unsent output is dropped, then FIN or what the kernel makes of unread input
+  reset,  // RST: the peer must not take what it has for a complete message
+};
+
+enum class Receive : std::uint8_t {
+  paused,    // bytes stay in the kernel: this is the back-pressure
+  watchful,  // few bytes are expected (a head, an idle peer)
+  bulk,      // many bytes are expected (a body)
+};
+
+struct Counters {
+  std::uint64_t loops = 0;
+  std::uint64_t receives = 0;
+  std::uint64_t sends = 0;
+  std::uint64_t spliced_bytes = 0;
+  base::Duration lag_max{};  // longest time spent in one round of callbacks since it was last read
+};
+
+class Handler {
+ public:
+  virtual ~Handler() = default;
+  // The handler must call adopt() or close().
+  virtual void on_accepted(Owner listener, SocketId socket, const base::Address& peer) = 0;
+  virtual void on_connected(Owner owner) = 0;
+  // Never called while paused. The handler keeps the slice as long as it likes; small ones are better copied.
+  virtual void on_received(Owner owner, base::Slice bytes) = 0;
+  // The peer's FIN, after all its bytes. Reported also while paused only once receiving is on again.
+  virtual void on_peer_finished(Owner owner) = 0;
+  // All output given so far has reached the kernel, after unsent() had been above zero when send() returned.
+  virtual void on_drained(Owner owner) = 0;
+  // `moved` more bytes went through pump(); `done` when the asked amount has passed. Reported for `from`'s owner.
+  virtual void on_pumped(Owner owner, std::uint64_t moved, bool done) = 0;
+  // The socket is of no more use (connect failed, reset, time-out, send failed). Reported once, also while paused.
+  virtual void on_failed(Owner owner, const base::Error& error) = 0;
+  virtual void on_timer(Owner owner) = 0;
+  // All events of this round have been handled: the time to bury the dead.
+  virtual void on_round_end() = 0;
+};
+
+class Reactor {
+ public:
+  virtual ~Reactor() = default;
+
+  virtual const char* name() const = 0;
+  // Runs until stop(); calls the handler from this thread only.
+  virtual void run(Handler& handler) = 0;
+  virtual void stop() = 0;                                      // any thread
+  virtual void post(std::move_only_function<void()> task) = 0;  // any thread; runs between events, in order
+
+  // Binds with SO_REUSEPORT and starts to accept.
+  virtual base::Result<ListenerId> listen(const base::Address& address, Owner owner) = 0;
+  virtual base::Address local_address(ListenerId listener) const = 0;
+  // Connections waiting in the accept queue are accepted and reported first, so that none is lost.
+  virtual void close_listener(ListenerId listener) = 0;
+
+  virtual base::Result<SocketId> connect(const base::Address& address, Owner owner) = 0;
+  virtual void adopt(SocketId socket, Owner owner) = 0;  // who is told from now on
+  virtual void receive(SocketId socket, Receive mode) = 0;
+  virtual void send(SocketId socket, base::Chain&& bytes) = 0;
+  virtual std::size_t unsent(SocketId socket) const = 0;
+  virtual void finish(SocketId socket) = 0;  // FIN after the unsent output; receiving goes on
+  virtual void close(SocketId socket, CloseMode mode) = 0;
+  // Moves `bytes` from one socket to the other inside the kernel (splice). `from` must be paused and `to` have no
+  // unsent output. Ends early, with what was moved so far, if `from` finishes.
+  virtual void pump(SocketId from, SocketId to, std::uint64_t bytes) = 0;
+  // True if the peer has finished or failed: a last look before a pooled connection is used again.
+  virtual bool peer_gone(SocketId socket) = 0;
+
+  virtual const base::Clock& clock() const = 0;
+  virtual base::Instant now() const = 0;  // of this round: cheap
+  virtual base::TimerWheel& timers() = 0;
+  virtual base::BlockPool& blocks() = 0;
+  virtual Counters& counters() = 0;
+};
+
+enum class Kind : std::uint8_t { automatic, uring, epoll };
+
+// `automatic` takes io_uring where the kernel and the seccomp profile allow it, else epoll. An explicit wish that
+// cannot be met is an error that says why.
+base::Result<std::unique_ptr<Reactor>> make_reactor(Kind kind, const SocketLimits& limits, std::string& why_not);
+
+}  // namespace ebb::reactor

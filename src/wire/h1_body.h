@@ -1,0 +1,65 @@
+// What follows a head: finds the payload in the bytes and the end of the message. Incremental and without memory of
+// its own but for trailers. Chunk extensions are dropped (RFC 9112 7.1.1 lets a recipient ignore them).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/cause.h"
+#include "wire/h1_head.h"
+
+namespace ebb::wire {
+
+class BodyReader {
+ public:
+  struct Step {
+    enum class Status : std::uint8_t { more, complete, refused };
+    Status status = Status::more;
+    std::uint32_t consumed = 0;  // of the given bytes; payload lies inside it
+    std::uint32_t payload_at = 0;
+    std::uint32_t payload_size = 0;
+    const char* why = "";  // refused: in words
+  };
+
+  BodyReader() = default;  // Framing::none: complete at once
+  BodyReader(Framing framing, std::uint64_t content_length);
+
+  // Handles one run of payload, or framing, at the front of `bytes`; call again with the rest until `consumed` covers
+  // all of it or the message is complete. Splitting the input anywhere gives the same payload, trailers and verdict.
+  Step next(std::string_view bytes);
+  bool complete() const;
+  Framing framing() const { return framing_; }
+  // Framing::length: what is still to come. Others: UINT64_MAX if nothing is known.
+  std::uint64_t remaining() const;
+  // Framing::length: these bytes went by without being seen (splice).
+  void skip(std::uint64_t bytes);
+  // Validated trailer fields as lines with CRLF, without the final empty line. Fields that RFC 9110 6.5.1 forbids in
+  // trailers (framing, routing, authentication, hop-by-hop) are dropped.
+  std::string_view trailers() const { return trailers_; }
+
+ private:
+  enum class State : std::uint8_t {
+    size,
+    size_digits,
+    extension,
+    size_lf,
+    data,
+    data_cr,
+    data_lf,
+    trailer_line,
+    done,
+    broken
+  };
+  static constexpr std::size_t trailer_bytes_max = 8192;
+  static constexpr std::size_t extension_bytes_max = 4096;  // over the whole message: a flood otherwise
+
+  Framing framing_ = Framing::none;
+  State state_ = State::done;
+  std::uint64_t remaining_ = 0;
+  std::uint32_t extension_bytes_ = 0;
+  std::string line_;  // a trailer line that is not complete yet
+  std::string trailers_;
+};
+
+}  // namespace ebb::wire

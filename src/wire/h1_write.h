@@ -1,0 +1,47 @@
+// Heads for the other side, written into one pooled block. Hop-by-hop fields stay behind; framing and connection
+// fields are ours; nothing is written that our own parser would not accept.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "base/block.h"
+#include "wire/h1_head.h"
+
+namespace ebb::wire {
+
+// What the router adds to a request. X-Forwarded-For and Forwarded are appended to what the client sent;
+// X-Forwarded-Host, -Port and -Proto are replaced: a client does not choose them.
+struct Forwarding {
+  std::string_view client_host;  // address text without port; IPv6 without brackets
+  std::string_view scheme;       // "http" or "https"
+  std::uint16_t port = 0;        // of the listener
+};
+
+// Upgrade requests keep `Connection: upgrade` and `Upgrade`. Chunked requests stay chunked. `Expect` is kept.
+// Host is written first, from `authority`. TE is sent on as `TE: trailers` only.
+base::Slice write_request(base::BlockPool& pool, const RequestHead& head, const Forwarding& forwarding);
+
+struct ResponsePlan {
+  std::uint8_t client_minor = 1;  // what the client speaks
+  bool keep_alive = true;         // what becomes of the client's connection after it
+  bool chunked = false;           // body of unknown length to an HTTP/1.1 client
+  std::string_view extra = {};    // further complete field lines, each with CRLF
+};
+
+// Also for 1xx and 101 (which keeps Connection: upgrade and Upgrade). Content-Length is passed on as it was when the
+// framing was length, or when the response is to HEAD or a 304. `Connection: close` is written when !keep_alive, and
+// `Connection: keep-alive` for an HTTP/1.0 client when keep_alive. A Date is not invented.
+base::Slice write_response(base::BlockPool& pool, const ResponseHead& head, const ResponsePlan& plan);
+
+// An answer of the router's own: text/plain, "<status> <reason>\n<words> (<cause>)\n"; body left out for HEAD.
+// `extra`: as above (Retry-After, Allow, ...).
+base::Slice write_own_response(base::BlockPool& pool, int status, std::string_view words, std::string_view cause,
+                               bool head_only, bool keep_alive, std::string_view extra = {});
+
+std::string_view reason_phrase(int status);
+
+// "1f40\r\n" into the buffer (at least 18 bytes); returns its length.
+std::size_t write_chunk_size(char* buffer, std::uint64_t size);
+
+}  // namespace ebb::wire

@@ -1,0 +1,104 @@
+// TLS without I/O: ciphertext in, plaintext out, and back. OpenSSL is named in tls*.cc only, so that another library
+// (OpenSSL 3.5, AWS-LC) can take its place. A ServerContext is built off the hot path and is immutable; a Session
+// belongs to one connection.
+//
+// Before: the reactor. Next: h1_head.
+#pragma once
+
+#include <array>
+#include <expected>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/block.h"
+#include "base/cause.h"
+#include "base/clock.h"
+
+namespace ebb::wire {
+
+struct CertificateSource {
+  std::string certificate_pem;  // leaf first, then intermediates
+  std::string key_pem;
+  std::string origin;  // for messages: the file's name
+};
+
+// Keys that encrypt session tickets: one set for all workers and all contexts, so that a session started on one is
+// resumed on any, also after a certificate was replaced. The newest encrypts, older ones still decrypt.
+class TicketKeys {
+ public:
+  static constexpr std::size_t key_count = 3;
+  TicketKeys();
+  ~TicketKeys();
+  // Called by the control plane; every call makes a new key and forgets the oldest.
+  void rotate();
+
+  struct Key {
+    std::array<unsigned char, 16> name;
+    std::array<unsigned char, 32> aes;
+    std::array<unsigned char, 32> hmac;
+  };
+  Key newest() const;
+  // False if no key has that name; `is_newest` tells whether the ticket should be renewed.
+  bool find(const unsigned char* name, Key& out, bool& is_newest) const;
+
+ private:
+  mutable std::mutex mutex_;  // taken in handshakes only, for the copy of a key
+  std::vector<Key> keys_;
+};
+
+struct ServerOptions {
+  std::vector<CertificateSource> certificates;   // the first is the default
+  bool refuse_unknown_names = false;             // else unknown or missing names get the default certificate
+  std::vector<std::string> alpn = {"http/1.1"};  // in order of our preference
+};
+
+class ServerContext {
+ public:
+  // The error is a sentence that names the file and the remedy.
+  static std::expected<std::shared_ptr<const ServerContext>, std::string> build(const ServerOptions& options,
+                                                                                std::shared_ptr<TicketKeys> tickets);
+  virtual ~ServerContext() = default;
+  // Names that the certificates serve, lower case, for people and tests.
+  virtual std::vector<std::string> names() const = 0;
+  // Seconds since the epoch at which the first certificate expires.
+  virtual std::int64_t first_expiry() const = 0;
+};
+
+class TlsSession {
+ public:
+  enum class Status : std::uint8_t {
+    open,      // go on
+    finished,  // the peer sent close_notify: no more plaintext will come
+    failed,    // see cause(); `cipher` may hold an alert that should still be sent
+  };
+
+  // The context must outlive the session; the caller holds it.
+  explicit TlsSession(const ServerContext& context);
+  TlsSession(TlsSession&&) noexcept;
+  TlsSession& operator=(TlsSession&&) noexcept;
+  ~TlsSession();
+
+  // Takes received bytes; appends decrypted ones to `plain` and what must be sent now (handshake, alerts, tickets) to
+  // `cipher`. Before the handshake is done, `plain` stays empty.
+  Status receive(base::BlockPool& pool, base::Slice received, base::Chain& plain, base::Chain& cipher);
+  // Encrypts; only after the handshake. Full records for bodies, one record for a small answer.
+  Status send(base::BlockPool& pool, base::Chain&& plain, base::Chain& cipher);
+  void close_notify(base::BlockPool& pool, base::Chain& cipher);
+
+  bool handshake_done() const;
+  bool resumed() const;
+  std::string_view protocol() const;     // "TLSv1.3"
+  std::string_view alpn() const;         // "" if none
+  std::string_view server_name() const;  // as asked by the client, lower case; "" if none
+  base::Cause cause() const;             // after Status::failed
+  const char* why() const;               // after Status::failed: in words
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace ebb::wire
