@@ -1,7 +1,7 @@
 // The routing table as workers see it: immutable, complete, compiled for look-ups whose cost does not grow with the
 // number of routes. Built by the control plane, shared by all workers, swapped whole; it dies with its last exchange.
 //
-// Before: wire/h1_head. Next: match.cc, then gate/balance.
+// Before: wire/h1_head. Next: match.cc, then gate/balance. validate.cc says what a model must be to become one.
 #pragma once
 
 #include <cstdint>
@@ -74,6 +74,9 @@ class Snapshot {
   };
   using HostMap = std::unordered_map<std::string, Paths, TextHash, std::equal_to<>>;
 
+  // Both after validation: every name is known to be unique and every backend to exist.
+  void add_backends(base::Labels& labels);
+  void add_routes(base::Labels& labels);
   const Route* match_path(const Paths& paths, std::string_view path) const;
 
   std::uint64_t generation_ = 0;
@@ -83,6 +86,7 @@ class Snapshot {
   std::vector<Backend> backends_;
   HostMap exact_;     // "shop.example.com"
   HostMap wildcard_;  // "example.com" for "*.example.com"
+  std::size_t longest_wildcard_ = 0;
   Paths any_host_;
 };
 

@@ -1,0 +1,24 @@
+// One spelling for hosts and path prefixes, used for the table's keys by compile.cc and for requests by match.cc, so
+// that the two cannot disagree. Nothing here allocates.
+#pragma once
+
+#include <array>
+#include <string_view>
+
+namespace ebb::routes {
+
+// A DNS name has at most 253 characters (RFC 1035 section 2.3.4); the rest is room for a trailing dot.
+using HostBuffer = std::array<char, 256>;
+
+// The host of an authority: lower case, without port and without one trailing dot; an IPv6 literal in its canonical
+// text (RFC 5952) and in brackets. Empty if there is none or if it is too long to be a name.
+std::string_view normalise_host(std::string_view authority, HostBuffer& buffer);
+
+// The path of a request target, without its query. Octets are compared as they were sent: no percent-decoding, no
+// removal of dot segments, because a backend that read the path differently from us would be reached by mistake.
+std::string_view without_query(std::string_view target);
+
+// "/api/" and "/api" are one prefix, "/api"; "/" is "".
+std::string_view normalise_prefix(std::string_view path);
+
+}  // namespace ebb::routes

@@ -1,0 +1,16 @@
+// What a model must satisfy to become a Snapshot.
+#pragma once
+
+#include <vector>
+
+#include "routes/snapshot.h"
+
+namespace ebb::routes {
+
+// Everything that is wrong, in the order of the model; empty if it can be served.
+std::vector<Refusal> validate(const Model& model);
+
+// The name of a route in logs and metrics: its own, or "host/path".
+std::string route_name(const RouteModel& route);
+
+}  // namespace ebb::routes
