@@ -1,0 +1,58 @@
+# Front door of the tree; every target installs what it lacks (tools/deps) and can be run on a clean clone.
+PYTHON := /usr/bin/python3
+JOBS ?= $(shell nproc)
+FUZZ_SECONDS ?= 60
+SEEDS ?= 1000
+
+.DEFAULT_GOAL := help
+.PHONY: help build run test bench lab fuzz sim format tidy lint clean
+
+help: ## list the targets
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | column -t -s '|'
+
+build: ## the release binary: build/ebbgate
+	@tools/deps build
+	@cmake --preset release >/dev/null
+	@ninja -C build -j $(JOBS)
+
+run: build ## three demo services behind the router, until Ctrl-C
+	@$(PYTHON) demo/run.py
+
+test: ## everything: unit, simulation, end to end, fuzz, tidy
+	@tools/deps test
+	@$(PYTHON) tools/test
+
+bench: build ## us beside HAProxy and nginx; BENCH="--quick" for a short run
+	@tools/deps bench
+	@$(PYTHON) bench/run.py $(BENCH)
+
+lab: ## what happens when endpoints leave or die (not there yet)
+	@echo "The laboratory comes with the life of an endpoint; there is nothing to run yet."
+
+fuzz: ## every fuzzer for FUZZ_SECONDS (60)
+	@tools/deps build
+	@cmake --preset fuzz >/dev/null
+	@ninja -C build-fuzz -j $(JOBS)
+	@tools/fuzz $(FUZZ_SECONDS)
+
+sim: ## SEEDS (1000) simulated runs, with sanitizers
+	@tools/deps build
+	@cmake --preset asan >/dev/null
+	@ninja -C build-asan -j $(JOBS) ebbsim
+	@build-asan/ebbsim --seeds $(SEEDS)
+
+format: ## clang-format over all C++
+	@tools/deps build
+	@git ls-files -co --exclude-standard '*.h' '*.cc' | xargs clang-format-19 -i
+
+tidy: ## the rules of the tree: include direction, bans, links
+	@tools/deps build
+	@$(PYTHON) tools/tidy
+
+lint: ## clang-tidy over all C++ (minutes)
+	@tools/deps build
+	@cmake --preset debug >/dev/null
+	@run-clang-tidy-19 -quiet -j $(JOBS) -p build-debug '/(src|sim)/'
+
+clean: ## remove everything that was built
+	@rm -rf build build-* run
