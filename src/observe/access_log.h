@@ -21,11 +21,19 @@ class AccessLog {
   // One per worker; used by that thread only.
   class Ring;
 
-  // `path` "" or "-": standard output. Starts the writer thread.
-  static std::unique_ptr<AccessLog> open(const std::string& path, std::size_t rings, std::string& error);
-  virtual ~AccessLog() = default;
+  struct Losses {
+    std::uint64_t lines_dropped = 0;  // a ring was full
+    std::uint64_t failed_writes = 0;  // the file took not all of a write (ENOSPC, EPIPE, ...), or did not reopen
+    std::uint64_t lines_lost = 0;     // in failed writes
+  };
+
+  // `path` "" or "-": standard output. Starts the writer thread. `format` is that of the lines it adds itself.
+  static std::unique_ptr<AccessLog> open(const std::string& path, std::size_t rings, std::string& error,
+                                         LogFormat format = LogFormat::json);
+  virtual ~AccessLog() = default;  // writes what is in the rings; the workers have stopped
   virtual Ring& ring(std::size_t index) = 0;
-  virtual void reopen() = 0;  // after logrotate; any thread
+  virtual void reopen() = 0;          // after logrotate; any thread, also a signal handler; takes effect a little later
+  virtual Losses losses() const = 0;  // any thread
 };
 
 class AccessLog::Ring {

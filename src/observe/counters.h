@@ -20,12 +20,16 @@ struct SeriesKey {
   friend bool operator==(const SeriesKey&, const SeriesKey&) = default;
 };
 struct SeriesKeyHash {
+  using is_avalanching = void;  // all bits are mixed already: the map need not do it again
   std::size_t operator()(const SeriesKey& key) const;
 };
 
 // Powers of two in microseconds, from 64 us to 67 s; the last bucket takes the rest.
 struct Histogram {
   static constexpr std::size_t bucket_count = 22;
+  static constexpr std::size_t first_bound_bits = 6;  // bucket i ends at, and includes, 2^(6 + i) us
+  static std::size_t bucket_of(base::Duration value);
+
   std::array<std::uint64_t, bucket_count> buckets{};
   std::uint64_t count = 0;
   base::Duration sum{};
@@ -66,6 +70,8 @@ struct Counters {
   base::Duration loop_lag_max{};
   base::Duration busy{};
 
+  // Adds to `requests` and to the two histograms; the totals above are kept by those who see the events. Not
+  // answered at all (until_response is zero): not in response_by_backend.
   void record(const ExchangeRecord& record);
   void closed_by(base::Side side, base::Cause cause) {
     closed[static_cast<std::size_t>(side)][static_cast<std::size_t>(cause)] += 1;

@@ -1,0 +1,249 @@
+// The writer thread and its sleep. Under traffic it naps a few milliseconds between rounds and nobody needs to wake it;
+// after an idle nap it says so in `asleep_` and the first line after that pays for one wake-up. So a worker makes at
+// most one system call per nap, not one per line.
+#include "observe/access_log.h"
+
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <csignal>
+#include <deque>
+#include <system_error>
+#include <thread>
+
+#include "base/clock.h"
+#include "observe/byte_ring.h"
+#include "observe/log_file.h"
+#include "observe/text_escape.h"
+
+namespace ebb::observe {
+namespace {
+
+constexpr std::size_t ring_bytes = std::size_t{1} << 20;
+constexpr int nap_ms = 5;
+constexpr int flush_tries_max = 10;  // at destruction, a stalled reader is waited for LogFile::poll_ms that often
+
+// An eventfd: wake() is safe from any thread and from signal handlers.
+class Alarm {
+ public:
+  Alarm() : fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
+  Alarm(const Alarm&) = delete;
+  Alarm& operator=(const Alarm&) = delete;
+  ~Alarm() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  bool valid() const { return fd_ >= 0; }
+  void wake() const {
+    const std::uint64_t one = 1;
+    // Fails only when the counter is full, and then the sleeper is awake anyway.
+    [[maybe_unused]] const ssize_t ignored = ::write(fd_, &one, sizeof one);
+  }
+  void wait(int timeout_ms) const {
+    pollfd readable{.fd = fd_, .events = POLLIN, .revents = 0};
+    if (poll(&readable, 1, timeout_ms) <= 0) return;
+    std::uint64_t count;
+    [[maybe_unused]] const ssize_t ignored = ::read(fd_, &count, sizeof count);
+  }
+
+ private:
+  int fd_;
+};
+
+class ThreadedLog final : public AccessLog {
+ public:
+  ThreadedLog(std::string path, std::size_t rings, LogFormat format);
+  ~ThreadedLog() override;
+  bool start(std::string& error);
+
+  Ring& ring(std::size_t index) override { return rings_[index]; }
+  void reopen() override;
+  Losses losses() const override;
+
+ private:
+  class WorkerRing final : public Ring {
+   public:
+    explicit WorkerRing(ThreadedLog& log) : log_(log) {}
+    bool push(std::string_view line) override {
+      if (!bytes_.push(line)) return false;
+      log_.wake_if_asleep();
+      return true;
+    }
+
+   private:
+    friend class ThreadedLog;
+    ThreadedLog& log_;
+    ByteRing bytes_{ring_bytes};
+    std::uint64_t dropped_told_ = 0;  // writer thread only
+  };
+
+  void wake_if_asleep();
+  void run();
+  bool empty_rings();
+  void empty_ring(std::size_t index);
+  void tell_dropped(std::size_t index);
+  void write(std::string_view lines);
+  bool patient();
+  void reopen_if_asked();
+  bool all_empty() const;
+
+  const std::string path_;
+  const LogFormat format_;
+  std::deque<WorkerRing> rings_;  // a deque: rings neither move nor copy
+  LogFile file_;
+  Alarm alarm_;
+  std::atomic<bool> asleep_ = false;
+  std::atomic<bool> stopping_ = false;
+  std::atomic<bool> reopen_wanted_ = false;
+  std::atomic<std::uint64_t> failed_writes_ = 0;
+  std::atomic<std::uint64_t> lines_lost_ = 0;
+  int flush_tries_ = 0;  // writer thread only, as the next
+  std::string wrapped_line_;
+  std::thread writer_;
+};
+
+ThreadedLog::ThreadedLog(std::string path, std::size_t rings, LogFormat format)
+    : path_(std::move(path)), format_(format) {
+  for (std::size_t i = 0; i < rings; ++i) rings_.emplace_back(*this);
+}
+
+bool ThreadedLog::start(std::string& error) {
+  if (!alarm_.valid()) {
+    error = "eventfd: " + std::generic_category().message(errno);
+    return false;
+  }
+  if (!file_.open(path_, error)) return false;
+  // All signals are blocked in the writer: those for the process go to the main thread, and SIGPIPE, which the kernel
+  // sends to the thread that wrote, leaves just EPIPE behind.
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  writer_ = std::thread([this] { run(); });
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return true;
+}
+
+ThreadedLog::~ThreadedLog() {
+  if (!writer_.joinable()) return;
+  stopping_.store(true);
+  alarm_.wake();
+  writer_.join();
+}
+
+void ThreadedLog::reopen() {
+  reopen_wanted_.store(true);
+  alarm_.wake();
+}
+
+AccessLog::Losses ThreadedLog::losses() const {
+  Losses losses{.failed_writes = failed_writes_.load(), .lines_lost = lines_lost_.load()};
+  for (const WorkerRing& ring : rings_) losses.lines_dropped += ring.bytes_.dropped();
+  return losses;
+}
+
+// Pairs with run(): either this thread sees asleep_, or the writer sees the line. Both store first and look then, which
+// needs the full fence on both sides.
+void ThreadedLog::wake_if_asleep() {
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  if (asleep_.load(std::memory_order_relaxed) && asleep_.exchange(false)) alarm_.wake();
+}
+
+void ThreadedLog::run() {
+  for (;;) {
+    const bool stopping = stopping_.load();  // read before the rings: what was pushed before it is still written
+    reopen_if_asked();
+    const bool wrote = empty_rings();
+    if (stopping && !wrote) return;
+    if (wrote) {
+      if (!stopping) alarm_.wait(nap_ms);
+      continue;
+    }
+    asleep_.store(true);
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+    if (all_empty()) alarm_.wait(-1);
+    asleep_.store(false);
+  }
+}
+
+bool ThreadedLog::all_empty() const {
+  return std::ranges::all_of(rings_, [](const WorkerRing& ring) { return ring.bytes_.empty(); });
+}
+
+bool ThreadedLog::empty_rings() {
+  bool wrote = false;
+  for (std::size_t index = 0; index < rings_.size(); ++index) {
+    if (!rings_[index].bytes_.empty()) {
+      wrote = true;
+      empty_ring(index);
+    }
+    tell_dropped(index);
+  }
+  return wrote;
+}
+
+// One pass over what lies there: a busy ring must not starve the others. The line that wraps around the ring's end is
+// put together first, so that the file sees whole lines only.
+void ThreadedLog::empty_ring(std::size_t index) {
+  ByteRing& bytes = rings_[index].bytes_;
+  const std::string_view piece = bytes.readable();
+  const std::size_t whole = piece.rfind('\n') + 1;  // 0 if there is none
+  write(piece.substr(0, whole));
+  wrapped_line_.assign(piece.substr(whole));
+  bytes.release(piece.size());
+  if (wrapped_line_.empty()) return;
+  const std::string_view rest = bytes.readable();
+  const std::string_view rest_of_line = rest.substr(0, rest.find('\n') + 1);
+  wrapped_line_ += rest_of_line;
+  write(wrapped_line_);
+  bytes.release(rest_of_line.size());
+}
+
+void ThreadedLog::tell_dropped(std::size_t index) {
+  WorkerRing& ring = rings_[index];
+  const std::uint64_t dropped = ring.bytes_.dropped();
+  if (dropped == ring.dropped_told_) return;
+  const std::string count = std::to_string(dropped - ring.dropped_told_);
+  const std::string worker = std::to_string(index);
+  ring.dropped_told_ = dropped;
+
+  std::string now;
+  append_rfc3339(now, base::SystemClock().wall());
+  if (format_ == LogFormat::json) {
+    write(R"({"time":")" + now + R"(","event":"lines_dropped","worker":)" + worker + R"(,"count":)" + count + "}\n");
+  } else {
+    write("# " + now + " lines dropped by worker " + worker + ": " + count + "\n");
+  }
+}
+
+void ThreadedLog::write(std::string_view lines) {
+  if (lines.empty()) return;
+  const std::size_t taken = file_.write(lines, [this] { return patient(); });
+  if (taken == lines.size()) return;
+  const std::string_view lost = lines.substr(taken);
+  failed_writes_.fetch_add(1, std::memory_order_relaxed);
+  lines_lost_.fetch_add(static_cast<std::uint64_t>(std::ranges::count(lost, '\n')), std::memory_order_relaxed);
+}
+
+// A reader that stalls may take its time, the rings drop meanwhile; but it cannot keep the process from ending.
+bool ThreadedLog::patient() { return !stopping_.load() || ++flush_tries_ < flush_tries_max; }
+
+void ThreadedLog::reopen_if_asked() {
+  if (!reopen_wanted_.exchange(false)) return;
+  empty_rings();  // these belong to the old file
+  std::string error;
+  if (!file_.open(path_, error)) failed_writes_.fetch_add(1, std::memory_order_relaxed);
+}
+
+}  // namespace
+
+std::unique_ptr<AccessLog> AccessLog::open(const std::string& path, std::size_t rings, std::string& error,
+                                           LogFormat format) {
+  auto log = std::make_unique<ThreadedLog>(path, rings, format);
+  if (!log->start(error)) return nullptr;
+  return log;
+}
+
+}  // namespace ebb::observe

@@ -1,0 +1,40 @@
+// Where log lines end: a file or standard output. Used by the log's writer thread only. A write that fails loses its
+// bytes; the next one starts on a new line. A reader that stalls is waited for, as long as `patience`
+// says so.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+
+namespace ebb::observe {
+
+class LogFile {
+ public:
+  LogFile() = default;
+  LogFile(const LogFile&) = delete;
+  LogFile& operator=(const LogFile&) = delete;
+  ~LogFile();
+
+  // "" or "-": standard output. On failure the file that was open stays open, and `error` is set.
+  bool open(const std::string& path, std::string& error);
+
+  // Asked each time the reader of a pipe has not taken anything for poll_ms; false: give up these bytes.
+  using Patience = std::function<bool()>;
+  static constexpr int poll_ms = 100;
+
+  // Whole lines only. How many bytes were taken; fewer than given: the rest is lost.
+  std::size_t write(std::string_view lines, const Patience& patience);
+
+ private:
+  std::size_t write_some(std::string_view bytes, const Patience& patience);  // 0: failed
+  bool wait_until_writable(const Patience& patience);
+  void close();
+
+  int fd_ = -1;
+  bool may_block_ = false;  // a pipe, socket or terminal
+  bool torn_ = false;       // the last write was cut short inside a line
+};
+
+}  // namespace ebb::observe
