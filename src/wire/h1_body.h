@@ -39,6 +39,10 @@ class BodyReader {
   std::string_view trailers() const { return trailers_; }
 
  private:
+  struct Framed {  // of the bytes before a payload
+    std::size_t size = 0;
+    const char* why = nullptr;  // refused
+  };
   enum class State : std::uint8_t {
     size,
     size_digits,
@@ -51,14 +55,24 @@ class BodyReader {
     done,
     broken
   };
+  static constexpr std::uint8_t size_digits_max = 16;
   static constexpr std::size_t trailer_bytes_max = 8192;
   static constexpr std::size_t extension_bytes_max = 4096;  // over the whole message: a flood otherwise
 
+  Step next_payload(std::string_view bytes, std::size_t at);
+  Framed read_framing(std::string_view bytes);
+  const char* take(char byte);
+  const char* take_size_byte(char byte);
+  Framed take_trailer_bytes(std::string_view bytes);
+  const char* take_trailer_line(std::string_view line);
+
   Framing framing_ = Framing::none;
   State state_ = State::done;
-  std::uint64_t remaining_ = 0;
+  std::uint8_t size_digits_ = 0;
   std::uint32_t extension_bytes_ = 0;
-  std::string line_;  // a trailer line that is not complete yet
+  std::uint32_t trailer_bytes_ = 0;  // complete lines, the dropped ones too
+  std::uint64_t remaining_ = 0;      // of the body or of the chunk
+  std::string line_;                 // a trailer line that is not complete yet
   std::string trailers_;
 };
 

@@ -1,0 +1,200 @@
+#include "wire/h1_field.h"
+
+#include <arpa/inet.h>
+
+#include <cstring>
+#include <limits>
+
+#include "wire/h1_scan.h"
+
+namespace ebb::wire {
+namespace {
+
+struct Known {
+  std::string_view name;
+  FieldId id = FieldId::other;
+};
+
+constexpr Known known_fields[] = {
+#define X(id, text) {text, FieldId::id},
+    EBB_FIELDS(X)
+#undef X
+};
+
+// A perfect hash: length, first byte and last but one (x-forwarded-host and -port differ there) tell the known names
+// apart; the multiplier is searched for by the compiler.
+constexpr std::size_t slot_count = 64;
+
+constexpr std::size_t slot_of(std::size_t size, char first, char last_but_one, unsigned multiplier) {
+  const unsigned mixed = (static_cast<unsigned>(size) << 10) ^ (static_cast<unsigned>(first & 0x1f) << 5) ^
+                         static_cast<unsigned>(last_but_one & 0x1f);
+  return (mixed * multiplier >> 16) % slot_count;
+}
+
+constexpr bool tells_apart(unsigned multiplier) {
+  bool used[slot_count] = {};
+  for (const Known& known : known_fields) {
+    bool& slot = used[slot_of(known.name.size(), known.name.front(), known.name[known.name.size() - 2], multiplier)];
+    if (slot) return false;
+    slot = true;
+  }
+  return true;
+}
+
+constexpr unsigned multiplier = [] {
+  unsigned candidate = 40503;
+  while (!tells_apart(candidate)) candidate += 2;
+  return candidate;
+}();
+
+constexpr std::array<Known, slot_count> slots = [] {
+  std::array<Known, slot_count> table{};
+  for (const Known& known : known_fields) {
+    table[slot_of(known.name.size(), known.name.front(), known.name[known.name.size() - 2], multiplier)] = known;
+  }
+  return table;
+}();
+
+// `name` holds token bytes only: among those, setting bit 5 maps nothing but the capitals onto a letter or a hyphen.
+bool is_name(std::string_view name, std::string_view lower_case_name) {
+  for (std::size_t i = 0; i < name.size(); ++i) {
+    if ((name[i] | 0x20) != lower_case_name[i]) return false;
+  }
+  return true;
+}
+
+const char* why_not_a_name(char offender, bool at_line_start) {
+  if (at_line_start && scan::is_blank(offender)) return "line folding, or white space before a field name";
+  if (at_line_start && offender == ':') return "empty field name";
+  if (scan::is_blank(offender)) return "white space in a field name or before its colon";
+  if (offender == '\n') return "bare LF in a field line";
+  if (offender == '\r') return "field line without a colon";
+  return "invalid byte in a field name";
+}
+
+FieldLine refuse(const char* why) { return {.status = FieldLine::Status::refused, .why = why}; }
+
+FieldLine read_line_end(const char* at, const char* end) {
+  if (at == end) return {};
+  if (*at == '\n') return refuse("bare LF in a field line");
+  if (*at != '\r') return refuse("control byte in a field value");
+  if (end - at < 2) return {};
+  if (at[1] != '\n') return refuse("bare CR in a field line");
+  return {.status = FieldLine::Status::empty, .next = at + 2};
+}
+
+bool valid_port(std::string_view port) {
+  if (port.empty() || port.size() > 5) return false;
+  unsigned number = 0;
+  for (const char c : port) {
+    if (!scan::is_digit(c)) return false;
+    number = number * 10 + static_cast<unsigned>(c - '0');
+  }
+  return number <= std::numeric_limits<std::uint16_t>::max();
+}
+
+bool valid_ipv6(std::string_view text) {
+  char terminated[INET6_ADDRSTRLEN] = {};
+  if (text.size() >= sizeof terminated || text.contains('\0')) return false;
+  std::memcpy(terminated, text.data(), text.size());
+  in6_addr address;
+  return inet_pton(AF_INET6, terminated, &address) == 1;
+}
+
+}  // namespace
+
+FieldId field_id(std::string_view name) {
+  if (name.size() < 2) return FieldId::other;
+  const Known& known = slots[slot_of(name.size(), name.front(), name[name.size() - 2], multiplier)];
+  return known.name.size() == name.size() && is_name(name, known.name) ? known.id : FieldId::other;
+}
+
+FieldLine read_field_line(const char* at, const char* end) {
+  if (at != end && *at == '\r') return read_line_end(at, end);
+  const char* name_end = scan::skip_token(at, end);
+  if (name_end == end) return {};
+  if (*name_end != ':' || name_end == at) return refuse(why_not_a_name(*name_end, name_end == at));
+
+  const char* value = scan::skip_blanks(name_end + 1, end);
+  const char* value_end = scan::skip_value(value, end);
+  FieldLine line = read_line_end(value_end, end);
+  if (line.status != FieldLine::Status::empty) return line;
+  while (value_end != value && scan::is_blank(value_end[-1])) --value_end;
+  line.status = FieldLine::Status::field;
+  line.field.name = {at, name_end};
+  line.field.value = {value, value_end};
+  line.field.id = field_id(line.field.name);
+  return line;
+}
+
+bool read_content_length(std::string_view value, std::uint64_t& length) {
+  constexpr std::uint64_t length_max = std::numeric_limits<std::int64_t>::max();
+  if (value.empty()) return false;
+  std::uint64_t sum = 0;
+  for (const char c : value) {
+    if (!scan::is_digit(c)) return false;
+    const std::uint64_t digit = static_cast<std::uint64_t>(c - '0');
+    if (sum > (length_max - digit) / 10) return false;
+    sum = sum * 10 + digit;
+  }
+  length = sum;
+  return true;
+}
+
+bool valid_authority(std::string_view authority) {
+  std::string_view port_part;
+  if (authority.starts_with('[')) {
+    const std::size_t bracket = authority.find(']');
+    if (bracket == std::string_view::npos || !valid_ipv6(authority.substr(1, bracket - 1))) return false;
+    port_part = authority.substr(bracket + 1);
+  } else {
+    const char* end = authority.data() + authority.size();
+    const char* host_end = scan::skip(authority.data(), end, scan::host_byte);
+    if (host_end == authority.data()) return false;
+    port_part = {host_end, end};
+  }
+  return port_part.empty() || (port_part.front() == ':' && valid_port(port_part.substr(1)));
+}
+
+bool ListWalk::next(std::string_view& element) {
+  if (ended_) return false;
+  const std::size_t comma = rest_.find(',');
+  ended_ = comma == std::string_view::npos;
+  element = rest_.substr(0, comma);
+  if (!ended_) rest_.remove_prefix(comma + 1);
+  while (!element.empty() && scan::is_blank(element.front())) element.remove_prefix(1);
+  while (!element.empty() && scan::is_blank(element.back())) element.remove_suffix(1);
+  return true;
+}
+
+const Field* Fields::find(FieldId id) const {
+  for (const Field& field : all()) {
+    if (field.id == id) return &field;
+  }
+  return nullptr;
+}
+
+const Field* Fields::find(std::string_view lower_case_name) const {
+  for (const Field& field : all()) {
+    if (equals_ignoring_case(field.name, lower_case_name)) return &field;
+  }
+  return nullptr;
+}
+
+bool equals_ignoring_case(std::string_view a, std::string_view b) {
+  if (a.size() != b.size()) return false;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    if (scan::lower(a[i]) != scan::lower(b[i])) return false;
+  }
+  return true;
+}
+
+bool list_has_token(std::string_view list, std::string_view token) {
+  ListWalk walk(list);
+  for (std::string_view element; walk.next(element);) {
+    if (equals_ignoring_case(element, token)) return true;
+  }
+  return false;
+}
+
+}  // namespace ebb::wire

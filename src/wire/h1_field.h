@@ -1,0 +1,43 @@
+// One field line, and the small grammars inside field values. Used for heads (h1_section) and trailers (h1_body).
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "wire/h1_head.h"
+
+namespace ebb::wire {
+
+struct FieldLine {
+  enum class Status : std::uint8_t { incomplete, field, empty, refused };
+  Status status = Status::incomplete;
+  Field field;
+  const char* next = nullptr;  // field, empty: behind the line's CRLF
+  const char* why = "";        // refused
+};
+
+// Reads the line that begins at `at`. A refusal depends on the line's first offending byte only, so it is the same
+// for every longer input.
+FieldLine read_field_line(const char* at, const char* end);
+
+FieldId field_id(std::string_view name);
+
+// Digits only, at most 2^63-1 (RFC 9110 8.6); leading zeros are harmless.
+bool read_content_length(std::string_view value, std::uint64_t& length);
+
+// uri-host [":" port] of RFC 9110 7.2, without what two readers could take differently: percent-encoding, sub-delims,
+// an empty host or port.
+bool valid_authority(std::string_view authority);
+
+// Walks a comma-separated list: elements without the white space around them; empty ones are returned too.
+class ListWalk {
+ public:
+  explicit ListWalk(std::string_view list) : rest_(list) {}
+  bool next(std::string_view& element);
+
+ private:
+  std::string_view rest_;
+  bool ended_ = false;
+};
+
+}  // namespace ebb::wire

@@ -1,0 +1,48 @@
+// The field section of a head: reads the lines and gathers what they say about framing and the connection. The same
+// for requests and responses, so that both sides are read by the same rules.
+//
+// Before: h1_request, h1_response (the first line). Next: the same files, which draw the conclusions.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "wire/h1_head.h"
+
+namespace ebb::wire {
+
+// What the fields said, not yet what it means for the message.
+struct SectionFacts {
+  bool has_length = false;
+  bool chunked = false;
+  std::uint64_t content_length = 0;
+  std::string_view host;  // requests: the validated value
+  std::string_view upgrade;
+  bool has_host = false;
+  bool has_upgrade = false;
+  bool wants_close = false;  // connection options
+  bool wants_keep_alive = false;
+  bool wants_upgrade = false;
+  bool expects_continue = false;
+  bool te_trailers = false;
+  bool nominates = false;  // some connection option is the name of a field
+  std::uint32_t connection_options = 0;
+
+  bool keep_alive(std::uint8_t minor) const { return !wants_close && (minor >= 1 || wants_keep_alive); }
+};
+
+struct SectionRules {
+  bool request = true;
+  std::uint8_t minor = 1;
+  std::uint32_t fields_limit = 0;
+};
+
+// Reads from `at` to the empty line. `consumed` counts from bytes.data().
+Parsed read_section(std::string_view bytes, const char* at, const SectionRules& rules, Fields& fields,
+                    SectionFacts& facts);
+
+inline Parsed refused(base::Cause cause, const char* why) {
+  return {.status = Parsed::Status::refused, .cause = cause, .why = why};
+}
+
+}  // namespace ebb::wire

@@ -1,0 +1,233 @@
+#include "wire/h1_write.h"
+
+#include <algorithm>
+#include <charconv>
+
+namespace ebb::wire {
+namespace {
+
+constexpr std::size_t decimal_digits_max = 20;
+constexpr std::size_t line_overhead = 4;  // ": " and CRLF
+
+// A pen over a block that was taken large enough for the worst case; finish() proves that it was.
+class Pen {
+ public:
+  Pen(base::BlockPool& pool, std::size_t bound)
+      : slice_(pool.take(static_cast<std::uint32_t>(bound))), at_(slice_.mutable_data()) {}
+
+  Pen& text(std::string_view bytes) {
+    at_ = std::copy(bytes.begin(), bytes.end(), at_);  // unlike memcpy, takes an empty view without data
+    return *this;
+  }
+  Pen& number(std::uint64_t value) {
+    at_ = std::to_chars(at_, at_ + decimal_digits_max, value).ptr;
+    return *this;
+  }
+  Pen& line(std::string_view name, std::string_view value) { return text(name).text(": ").text(value).text("\r\n"); }
+  base::Slice finish() {
+    slice_.extend(static_cast<std::uint32_t>(at_ - slice_.data()));
+    return std::move(slice_);
+  }
+
+ private:
+  base::Slice slice_;
+  char* at_;
+};
+
+std::size_t bytes_of(const Fields& fields) {
+  std::size_t sum = 0;
+  for (const Field& field : fields.all()) sum += field.name.size() + field.value.size() + line_overhead;
+  return sum;
+}
+
+// An open quote would swallow what we append (RFC 7239 4: values may be quoted strings).
+bool quotes_are_closed(std::string_view value) {
+  bool open = false;
+  for (std::size_t i = 0; i < value.size(); ++i) {
+    if (open && value[i] == '\\') {
+      ++i;
+    } else if (value[i] == '"') {
+      open = !open;
+    }
+  }
+  return !open;
+}
+
+// What the client's side said comes first, joined into one line; the last element is ours.
+void write_received(Pen& pen, const Fields& fields, FieldId id) {
+  for (const Field& field : fields.all()) {
+    if (field.id != id || field.value.empty() || !quotes_are_closed(field.value)) continue;
+    pen.text(field.value).text(", ");
+  }
+}
+
+void write_forwarding(Pen& pen, const RequestHead& head, const Forwarding& forwarding) {
+  pen.text("X-Forwarded-For: ");
+  write_received(pen, head.fields, FieldId::x_forwarded_for);
+  pen.text(forwarding.client_host).text("\r\n");
+  if (!head.authority.empty()) pen.line("X-Forwarded-Host", head.authority);
+  pen.text("X-Forwarded-Port: ").number(forwarding.port).text("\r\n");
+  pen.line("X-Forwarded-Proto", forwarding.scheme);
+
+  pen.text("Forwarded: ");
+  write_received(pen, head.fields, FieldId::forwarded);
+  const bool ipv6 = forwarding.client_host.contains(':');
+  pen.text(ipv6 ? "for=\"[" : "for=").text(forwarding.client_host).text(ipv6 ? "]\"" : "");
+  // Quoted, because a port's colon is not a token byte.
+  if (!head.authority.empty()) pen.text(";host=\"").text(head.authority).text("\"");
+  pen.text(";proto=").text(forwarding.scheme).text("\r\n");
+}
+
+bool request_field_passes(const Field& field) {
+  if (field.hop) return false;
+  switch (field.id) {
+    case FieldId::host:
+    case FieldId::content_length:
+    case FieldId::forwarded:
+    case FieldId::x_forwarded_for:
+    case FieldId::x_forwarded_host:
+    case FieldId::x_forwarded_port:
+    case FieldId::x_forwarded_proto: return false;
+    default: return true;
+  }
+}
+
+// RFC 9110 7.8 and 10.1.4: Upgrade and TE go with a connection option of their name.
+void write_request_connection(Pen& pen, const RequestHead& head) {
+  const bool upgrade = !head.upgrade.empty();
+  if (upgrade) pen.line("Connection", head.te_trailers ? "upgrade, TE" : "upgrade").line("Upgrade", head.upgrade);
+  if (!upgrade && head.te_trailers) pen.line("Connection", "TE");
+  if (head.te_trailers) pen.line("TE", "trailers");
+}
+
+void write_length(Pen& pen, std::uint64_t length) { pen.text("Content-Length: ").number(length).text("\r\n"); }
+
+void write_status_line(Pen& pen, int status, std::string_view reason) {
+  pen.text("HTTP/1.1 ").number(static_cast<std::uint64_t>(status)).text(" ").text(reason).text("\r\n");
+}
+
+bool response_field_passes(const Field& field, bool chunked) {
+  if (field.hop || field.id == FieldId::content_length) return false;
+  return field.id != FieldId::trailer || chunked;  // without chunks there is no place for trailers
+}
+
+void write_response_connection(Pen& pen, const ResponseHead& head, const ResponsePlan& plan) {
+  if (!head.upgrade.empty()) {
+    pen.line("Connection", "upgrade").line("Upgrade", head.upgrade);
+  } else if (head.interim()) {
+    return;  // says nothing about the connection: the final response will
+  } else if (!plan.keep_alive) {
+    pen.line("Connection", "close");
+  } else if (plan.client_minor == 0) {
+    pen.line("Connection", "keep-alive");
+  }
+}
+
+}  // namespace
+
+base::Slice write_request(base::BlockPool& pool, const RequestHead& head, const Forwarding& forwarding) {
+  constexpr std::size_t fixed_bound = 512;  // names and punctuation of the lines that are ours
+  const std::size_t bound = fixed_bound + head.method_text.size() + head.path.size() + 3 * head.authority.size() +
+                            head.upgrade.size() + bytes_of(head.fields) + 2 * forwarding.client_host.size() +
+                            2 * forwarding.scheme.size();
+  Pen pen(pool, bound);
+  pen.text(head.method_text).text(" ").text(head.path).text(" HTTP/1.1\r\n");
+  // RFC 9112 3.2: Host comes first; it is empty for an HTTP/1.0 client that named no host.
+  pen.line("Host", head.authority);
+  for (const Field& field : head.fields.all()) {
+    if (request_field_passes(field)) pen.line(field.name, field.value);
+  }
+  if (head.framing == Framing::chunked) pen.line("Transfer-Encoding", "chunked");
+  if (head.framing == Framing::length) write_length(pen, head.content_length);
+  write_request_connection(pen, head);
+  write_forwarding(pen, head, forwarding);
+  pen.text("\r\n");
+  return pen.finish();
+}
+
+base::Slice write_response(base::BlockPool& pool, const ResponseHead& head, const ResponsePlan& plan) {
+  constexpr std::size_t fixed_bound = 256;
+  Pen pen(pool, fixed_bound + head.reason.size() + head.upgrade.size() + bytes_of(head.fields) + plan.extra.size());
+  write_status_line(pen, head.status, head.reason);
+  for (const Field& field : head.fields.all()) {
+    if (response_field_passes(field, plan.chunked)) pen.line(field.name, field.value);
+  }
+  if (plan.chunked) {
+    pen.line("Transfer-Encoding", "chunked");
+  } else if (head.has_length) {
+    write_length(pen, head.content_length);
+  }
+  write_response_connection(pen, head, plan);
+  pen.text(plan.extra).text("\r\n");
+  return pen.finish();
+}
+
+base::Slice write_own_response(base::BlockPool& pool, int status, std::string_view words, std::string_view cause,
+                               bool head_only, bool keep_alive, std::string_view extra) {
+  constexpr std::size_t fixed_bound = 256;
+  const std::string_view reason = reason_phrase(status);
+  constexpr std::size_t status_digits = 3;
+  constexpr std::size_t punctuation = sizeof(" \n ()\n") - 1;
+  const std::size_t body = status_digits + reason.size() + words.size() + cause.size() + punctuation;
+  Pen pen(pool, fixed_bound + reason.size() + body + extra.size());
+  write_status_line(pen, status, reason);
+  pen.line("Content-Type", "text/plain");
+  write_length(pen, body);
+  if (!keep_alive) pen.line("Connection", "close");
+  pen.text(extra).text("\r\n");
+  if (!head_only) {
+    pen.number(static_cast<std::uint64_t>(status)).text(" ").text(reason).text("\n");
+    pen.text(words).text(" (").text(cause).text(")\n");
+  }
+  return pen.finish();
+}
+
+std::string_view reason_phrase(int status) {
+  switch (status) {
+    case 100: return "Continue";
+    case 101: return "Switching Protocols";
+    case 103: return "Early Hints";
+    case 200: return "OK";
+    case 201: return "Created";
+    case 202: return "Accepted";
+    case 204: return "No Content";
+    case 206: return "Partial Content";
+    case 301: return "Moved Permanently";
+    case 302: return "Found";
+    case 303: return "See Other";
+    case 304: return "Not Modified";
+    case 307: return "Temporary Redirect";
+    case 308: return "Permanent Redirect";
+    case 400: return "Bad Request";
+    case 401: return "Unauthorized";
+    case 403: return "Forbidden";
+    case 404: return "Not Found";
+    case 405: return "Method Not Allowed";
+    case 408: return "Request Timeout";
+    case 411: return "Length Required";
+    case 413: return "Content Too Large";
+    case 414: return "URI Too Long";
+    case 417: return "Expectation Failed";
+    case 421: return "Misdirected Request";
+    case 426: return "Upgrade Required";
+    case 429: return "Too Many Requests";
+    case 431: return "Request Header Fields Too Large";
+    case 500: return "Internal Server Error";
+    case 501: return "Not Implemented";
+    case 502: return "Bad Gateway";
+    case 503: return "Service Unavailable";
+    case 504: return "Gateway Timeout";
+    case 505: return "HTTP Version Not Supported";
+    default: return "";
+  }
+}
+
+std::size_t write_chunk_size(char* buffer, std::uint64_t size) {
+  constexpr std::size_t hex_digits_max = 16;
+  char* at = std::to_chars(buffer, buffer + hex_digits_max, size, 16).ptr;
+  at[0] = '\r';
+  at[1] = '\n';
+  return static_cast<std::size_t>(at + 2 - buffer);
+}
+
+}  // namespace ebb::wire
