@@ -1,0 +1,48 @@
+// The door between OpenSSL and our blocks: a BIO that reads straight from the received bytes and writes records into
+// pool blocks. BIO_s_mem would copy both ways through a buffer of its own, and keep that buffer.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/block.h"
+#include "wire/tls_openssl.h"
+
+namespace ebb::wire {
+
+// What the ClientHello told, filled in by the context's callback.
+struct Greeting {
+  std::string server_name;
+  bool name_refused = false;
+};
+
+// What one call into OpenSSL may read and where it may write. Lives on the stack of that call.
+struct Transfer {
+  base::BlockPool& pool;
+  std::string_view input;
+  base::Chain& output;
+  Greeting* greeting = nullptr;
+};
+
+BIO* new_transfer_bio();
+
+// Lends the transfer to the session's BIO for the time of one call, which begins with an empty error queue: what
+// another session or library left there would be taken for this session's failure by SSL_get_error().
+class TransferScope {
+ public:
+  TransferScope(SSL* ssl, Transfer& transfer) : bio_(SSL_get_rbio(ssl)) {
+    BIO_set_data(bio_, &transfer);
+    ERR_clear_error();
+  }
+  TransferScope(const TransferScope&) = delete;
+  TransferScope& operator=(const TransferScope&) = delete;
+  ~TransferScope() { BIO_set_data(bio_, nullptr); }
+
+ private:
+  BIO* bio_;
+};
+
+// The transfer of the call that is running on this session.
+inline Transfer& current_transfer(const SSL* ssl) { return *static_cast<Transfer*>(BIO_get_data(SSL_get_rbio(ssl))); }
+
+}  // namespace ebb::wire

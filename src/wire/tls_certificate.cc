@@ -1,0 +1,128 @@
+#include "wire/tls_certificate.h"
+
+#include <openssl/pem.h>
+
+#include <algorithm>
+#include <ctime>
+
+namespace ebb::wire {
+
+namespace {
+
+using NamesPointer = std::unique_ptr<GENERAL_NAMES, FreeWith<GENERAL_NAMES_free>>;
+
+constexpr std::size_t longest_name = 253;  // RFC 1035 section 2.3.4, in text form
+
+bool is_name_character(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.';
+}
+
+BioPointer reader(const std::string& pem) {
+  return BioPointer(BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())));
+}
+
+// OpenSSL would ask at the terminal; a server has none.
+int refuse_password(char*, int, int, void* was_asked) {
+  *static_cast<bool*>(was_asked) = true;
+  return -1;
+}
+
+std::expected<KeyPointer, std::string> read_key(const CertificateSource& source) {
+  bool encrypted = false;
+  KeyPointer key(PEM_read_bio_PrivateKey(reader(source.key_pem).get(), nullptr, refuse_password, &encrypted));
+  if (key != nullptr) return key;
+  const std::string reason = take_reason("no reason given");
+  if (encrypted) {
+    return std::unexpected("the private key for " + source.origin +
+                           " is encrypted; store it without a passphrase (openssl pkey -in KEY -out PLAIN)");
+  }
+  return std::unexpected("the private key for " + source.origin + " cannot be read (" + reason +
+                         "); it must be an unencrypted key in PEM form");
+}
+
+std::expected<void, std::string> read_chain(const CertificateSource& source, Certificate& certificate) {
+  const BioPointer pem = reader(source.certificate_pem);
+  while (X509* next = PEM_read_bio_X509(pem.get(), nullptr, nullptr, nullptr)) {
+    if (certificate.leaf == nullptr) {
+      certificate.leaf.reset(next);
+    } else {
+      certificate.intermediates.emplace_back(next);
+    }
+  }
+  // The list ends with "no start line"; any other error is a block that cannot be decoded.
+  const bool at_end = ERR_GET_REASON(ERR_peek_last_error()) == PEM_R_NO_START_LINE;
+  const std::string reason = take_reason("no reason given");
+  if (!at_end) {
+    return std::unexpected("a certificate in " + source.origin + " cannot be decoded (" + reason +
+                           "); export it again in PEM form");
+  }
+  if (certificate.leaf == nullptr) {
+    return std::unexpected(source.origin + " holds no certificate; it must hold PEM blocks, the leaf first");
+  }
+  return {};
+}
+
+std::string_view text_of(const ASN1_STRING* string) {
+  return {reinterpret_cast<const char*>(ASN1_STRING_get0_data(string)),
+          static_cast<std::size_t>(ASN1_STRING_length(string))};
+}
+
+std::vector<std::string> subject_names(X509* leaf) {
+  std::vector<std::string> names;
+  const NamesPointer alternatives(
+      static_cast<GENERAL_NAMES*>(X509_get_ext_d2i(leaf, NID_subject_alt_name, nullptr, nullptr)));
+  for (int i = 0; i < sk_GENERAL_NAME_num(alternatives.get()); ++i) {
+    const GENERAL_NAME* name = sk_GENERAL_NAME_value(alternatives.get(), i);
+    if (name->type == GEN_DNS) names.push_back(normal_name(text_of(name->d.dNSName)));
+  }
+  if (names.empty()) {  // the common name counts only where no dNSName does: RFC 6125 section 6.4.4
+    X509_NAME* subject = X509_get_subject_name(leaf);
+    const int index = X509_NAME_get_index_by_NID(subject, NID_commonName, -1);
+    if (index >= 0) {
+      names.push_back(normal_name(text_of(X509_NAME_ENTRY_get_data(X509_NAME_get_entry(subject, index)))));
+    }
+  }
+  std::erase(names, "");
+  return names;
+}
+
+std::int64_t expiry_of(const X509* leaf) {
+  std::tm parts{};
+  return ASN1_TIME_to_tm(X509_get0_notAfter(leaf), &parts) == 1 ? timegm(&parts) : 0;
+}
+
+}  // namespace
+
+std::string normal_name(std::string_view text) {
+  if (text.ends_with('.')) text.remove_suffix(1);
+  if (text.empty() || text.size() > longest_name) return "";
+  std::string name(text);
+  for (char& c : name) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  const std::string_view plain = name.starts_with("*.") ? std::string_view(name).substr(2) : std::string_view(name);
+  const bool usable = !plain.empty() && plain.front() != '.' && std::ranges::all_of(plain, is_name_character);
+  return usable ? name : "";
+}
+
+std::expected<Certificate, std::string> read_certificate(const CertificateSource& source) {
+  ERR_clear_error();
+  Certificate certificate;
+  certificate.origin = source.origin;
+  if (auto chain = read_chain(source, certificate); !chain) return std::unexpected(chain.error());
+  auto key = read_key(source);
+  if (!key) return std::unexpected(key.error());
+  certificate.key = std::move(*key);
+  if (X509_check_private_key(certificate.leaf.get(), certificate.key.get()) != 1) {
+    ERR_clear_error();
+    return std::unexpected("the private key for " + source.origin +
+                           " does not belong to its first certificate; give the key that the certificate was "
+                           "requested with, and put the leaf before the intermediates");
+  }
+  certificate.names = subject_names(certificate.leaf.get());
+  certificate.expiry = expiry_of(certificate.leaf.get());
+  ERR_clear_error();
+  return certificate;
+}
+
+}  // namespace ebb::wire

@@ -1,0 +1,31 @@
+// A certificate as it was configured: leaf, intermediates, key, and the names it serves. Private to tls_*.cc.
+#pragma once
+
+#include <cstdint>
+#include <expected>
+#include <string>
+#include <vector>
+
+#include "wire/tls.h"
+#include "wire/tls_openssl.h"
+
+namespace ebb::wire {
+
+struct Certificate {
+  X509Pointer leaf;
+  std::vector<X509Pointer> intermediates;
+  KeyPointer key;
+  std::vector<std::string> names;  // lower case; "*.example.com" for a wildcard
+  std::int64_t expiry = 0;         // seconds since the epoch
+  std::string origin;
+
+  int key_type() const { return EVP_PKEY_get_base_id(key.get()); }
+};
+
+// The error is a sentence that names the file and the remedy.
+std::expected<Certificate, std::string> read_certificate(const CertificateSource& source);
+
+// Lower case without a trailing dot; "" if it cannot be a host name or a wildcard of exactly one whole label.
+std::string normal_name(std::string_view text);
+
+}  // namespace ebb::wire

@@ -1,0 +1,225 @@
+#include "wire/tls_context.h"
+
+#include <openssl/sha.h>
+
+#include <algorithm>
+#include <map>
+
+#include "wire/tls_tickets.h"
+
+namespace ebb::wire {
+
+namespace {
+
+// Forward secret and authenticated suites only. AES-128 first: not weaker in practice and a fifth cheaper than AES-256;
+// ECDSA before RSA: a P-256 signature costs a small part of an RSA-2048 one. A client that lists ChaCha20 first has no
+// AES instructions and gets it (SSL_OP_PRIORITIZE_CHACHA).
+constexpr const char* tls12_suites =
+    "ECDHE-ECDSA-AES128-GCM-SHA256:ECDHE-RSA-AES128-GCM-SHA256:"
+    "ECDHE-ECDSA-AES256-GCM-SHA384:ECDHE-RSA-AES256-GCM-SHA384:"
+    "ECDHE-ECDSA-CHACHA20-POLY1305:ECDHE-RSA-CHACHA20-POLY1305";
+constexpr const char* tls13_suites = "TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256";
+constexpr const char* groups = "X25519:P-256:P-384";
+// Two hours: with keys that rotate each hour and two former ones kept, a ticket can be opened for its whole life.
+constexpr long ticket_life_seconds = 2 * 60 * 60;
+// One, not OpenSSL's two: each costs a record, a seal and a dup of the session in every full handshake.
+constexpr std::size_t tickets_per_handshake = 1;
+constexpr int security_level = 2;  // 112 bits: RSA from 2048, no SHA-1 signatures
+
+std::string wire_format(const std::vector<std::string>& protocols) {
+  std::string wire;
+  for (const std::string& protocol : protocols) {
+    wire.push_back(static_cast<char>(protocol.size()));
+    wire += protocol;
+  }
+  return wire;
+}
+
+// RFC 6066 section 3: a list of {type, length, name} behind its own length; only one host_name may be in it. A
+// malformed list yields "", and OpenSSL refuses it when it parses the extension itself.
+std::string_view server_name_in(const unsigned char* extension, std::size_t size) {
+  constexpr std::size_t before_name = 5;
+  if (size <= before_name || extension[2] != TLSEXT_NAMETYPE_host_name) return {};
+  const std::size_t length = std::size_t{extension[3]} << 8 | extension[4];
+  if (length != size - before_name) return {};
+  return {reinterpret_cast<const char*>(extension) + before_name, length};
+}
+
+}  // namespace
+
+std::expected<std::shared_ptr<const ServerContext>, std::string> ServerContext::build(
+    const ServerOptions& options, std::shared_ptr<TicketKeys> tickets) {
+  return OpensslServerContext::build(options, std::move(tickets));
+}
+
+OpensslServerContext::OpensslServerContext(const ServerOptions& options, std::shared_ptr<TicketKeys> tickets)
+    : tickets_(std::move(tickets)),
+      refuse_unknown_names_(options.refuse_unknown_names),
+      alpn_wire_(wire_format(options.alpn)) {
+  EBB_ASSERT(tickets_ != nullptr);
+}
+
+std::expected<std::shared_ptr<const ServerContext>, std::string> OpensslServerContext::build(
+    const ServerOptions& options, std::shared_ptr<TicketKeys> tickets) {
+  if (options.certificates.empty()) {
+    return std::unexpected("no certificate is configured for a TLS listener; name at least one certificate and key");
+  }
+  for (const std::string& protocol : options.alpn) {
+    if (protocol.empty() || protocol.size() > 255) {
+      return std::unexpected("an ALPN protocol name must have 1 to 255 bytes; correct \"" + protocol + "\"");
+    }
+  }
+  std::vector<Certificate> certificates;
+  for (const CertificateSource& source : options.certificates) {
+    auto certificate = read_certificate(source);
+    if (!certificate) return std::unexpected(certificate.error());
+    certificates.push_back(std::move(*certificate));
+  }
+  std::shared_ptr<OpensslServerContext> context(new OpensslServerContext(options, std::move(tickets)));
+  if (auto added = context->add_names(certificates); !added) return std::unexpected(added.error());
+  return context;
+}
+
+// Groups the certificates by name; the first of each key type wins, as the order of the configuration says. Equal
+// groups share one SSL_CTX.
+std::expected<void, std::string> OpensslServerContext::add_names(const std::vector<Certificate>& certificates) {
+  using Group = std::vector<const Certificate*>;
+  std::map<std::string, Group> groups_by_name;
+  for (const Certificate& certificate : certificates) {
+    first_expiry_ = std::min(first_expiry_, certificate.expiry);
+    for (const std::string& name : certificate.names) {
+      Group& group = groups_by_name[name];
+      const auto same_type = [&](const Certificate* other) { return other->key_type() == certificate.key_type(); };
+      if (std::ranges::none_of(group, same_type)) group.push_back(&certificate);
+    }
+  }
+
+  std::map<Group, SSL_CTX*> contexts;
+  const auto context_for = [&](const Group& group) -> std::expected<SSL_CTX*, std::string> {
+    if (const auto known = contexts.find(group); known != contexts.end()) return known->second;
+    auto made = make_context(group);
+    if (made) contexts.emplace(group, *made);
+    return made;
+  };
+  for (const auto& [name, group] : groups_by_name) {
+    auto context = context_for(group);
+    if (!context) return std::unexpected(context.error());
+    by_name_.emplace(name, Choice{*context, identity_of(name)});
+  }
+
+  const Certificate& first = certificates.front();
+  auto context = context_for(first.names.empty() ? Group{&first} : groups_by_name[first.names.front()]);
+  if (!context) return std::unexpected(context.error());
+  default_ = {*context, identity_of(first.names.empty() ? first.origin : first.names.front())};
+  return {};
+}
+
+std::expected<SSL_CTX*, std::string> OpensslServerContext::make_context(
+    const std::vector<const Certificate*>& certificates) {
+  ERR_clear_error();
+  SslContextPointer context(SSL_CTX_new(TLS_server_method()));
+  EBB_ASSERT(context != nullptr);
+  configure(context.get());
+  for (const Certificate* certificate : certificates) {
+    // The chain belongs to the certificate that was set last, so it follows each leaf.
+    bool usable = SSL_CTX_use_certificate(context.get(), certificate->leaf.get()) == 1 &&
+                  SSL_CTX_use_PrivateKey(context.get(), certificate->key.get()) == 1;
+    for (const X509Pointer& intermediate : certificate->intermediates) {
+      usable = usable && SSL_CTX_add1_chain_cert(context.get(), intermediate.get()) == 1;
+    }
+    if (usable) continue;
+    return std::unexpected("the certificate in " + certificate->origin + " cannot be served (" +
+                           take_reason("no reason given") +
+                           "); use RSA of 2048 bits or more, ECDSA P-256 or P-384, signed with SHA-256 or better");
+  }
+  ERR_clear_error();
+  contexts_.push_back(std::move(context));
+  return contexts_.back().get();
+}
+
+void OpensslServerContext::configure(SSL_CTX* context) {
+  SSL_CTX_set_security_level(context, security_level);
+  SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);
+  SSL_CTX_set_max_proto_version(context, TLS1_3_VERSION);
+  SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION | SSL_OP_CIPHER_SERVER_PREFERENCE |
+                                   SSL_OP_PRIORITIZE_CHACHA);
+  // An idle connection must not keep two record buffers of 17 KiB each.
+  SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS);
+  const bool known = SSL_CTX_set_cipher_list(context, tls12_suites) == 1 &&
+                     SSL_CTX_set_ciphersuites(context, tls13_suites) == 1 &&
+                     SSL_CTX_set1_groups_list(context, groups) == 1;
+  EBB_ASSERT(known);
+  SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
+  SSL_CTX_set_timeout(context, ticket_life_seconds);
+  SSL_CTX_set_num_tickets(context, tickets_per_handshake);
+  use_ticket_keys(context, *tickets_);
+  SSL_CTX_set_client_hello_cb(context, on_client_hello, this);
+  if (!alpn_wire_.empty()) SSL_CTX_set_alpn_select_cb(context, on_alpn, this);
+}
+
+OpensslServerContext::Identity OpensslServerContext::identity_of(std::string_view matched_name) {
+  Identity identity;
+  SHA256(reinterpret_cast<const unsigned char*>(matched_name.data()), matched_name.size(), identity.data());
+  return identity;
+}
+
+// The exact name, or the wildcard that stands for its first label; nullptr if the name is to be refused.
+const OpensslServerContext::Choice* OpensslServerContext::choose(std::string_view name) const {
+  if (const auto exact = by_name_.find(name); exact != by_name_.end()) return &exact->second;
+  const std::size_t dot = name.find('.');
+  if (dot != std::string_view::npos && dot > 0) {
+    const std::string wildcard = "*" + std::string(name.substr(dot));
+    if (const auto found = by_name_.find(wildcard); found != by_name_.end()) return &found->second;
+  }
+  return refuse_unknown_names_ ? nullptr : &default_;
+}
+
+// Runs before OpenSSL looks at tickets, versions and suites, so that all of them see the chosen certificate.
+int OpensslServerContext::on_client_hello(SSL* ssl, int* alert, void* self) {
+  const auto& context = *static_cast<const OpensslServerContext*>(self);
+  Greeting& greeting = *current_transfer(ssl).greeting;
+  const unsigned char* extension = nullptr;
+  std::size_t size = 0;
+  if (SSL_client_hello_get0_ext(ssl, TLSEXT_TYPE_server_name, &extension, &size) == 1) {
+    greeting.server_name = normal_name(server_name_in(extension, size));
+    if (greeting.server_name.starts_with('*')) greeting.server_name.clear();
+  }
+  const Choice* choice = context.choose(greeting.server_name);
+  if (choice == nullptr) {
+    greeting.name_refused = true;
+    *alert = SSL_AD_UNRECOGNIZED_NAME;
+    return SSL_CLIENT_HELLO_ERROR;
+  }
+  if (SSL_get_SSL_CTX(ssl) != choice->context) SSL_set_SSL_CTX(ssl, choice->context);
+  SSL_set_session_id_context(ssl, choice->identity.data(), static_cast<unsigned int>(choice->identity.size()));
+  return SSL_CLIENT_HELLO_SUCCESS;
+}
+
+int OpensslServerContext::on_alpn(SSL*, const unsigned char** chosen, unsigned char* chosen_size,
+                                  const unsigned char* offered, unsigned int offered_size, void* self) {
+  const std::string& ours = static_cast<const OpensslServerContext*>(self)->alpn_wire_;
+  unsigned char* match = nullptr;
+  const int result = SSL_select_next_proto(&match, chosen_size, reinterpret_cast<const unsigned char*>(ours.data()),
+                                           static_cast<unsigned int>(ours.size()), offered, offered_size);
+  *chosen = match;
+  // RFC 7301 section 3.2: no overlap ends the handshake with no_application_protocol, which this result sends.
+  return result == OPENSSL_NPN_NEGOTIATED ? SSL_TLSEXT_ERR_OK : SSL_TLSEXT_ERR_ALERT_FATAL;
+}
+
+std::vector<std::string> OpensslServerContext::names() const {
+  std::vector<std::string> names;
+  for (const auto& [name, choice] : by_name_) names.push_back(name);
+  std::ranges::sort(names);
+  return names;
+}
+
+SslPointer OpensslServerContext::new_session() const {
+  SslPointer ssl(SSL_new(default_.context));
+  EBB_ASSERT(ssl != nullptr);
+  BIO* bio = new_transfer_bio();
+  SSL_set_bio(ssl.get(), bio, bio);
+  SSL_set_accept_state(ssl.get());
+  return ssl;
+}
+
+}  // namespace ebb::wire

@@ -1,0 +1,152 @@
+// Before: the reactor, which received the bytes, or the gate, which has an answer. Next: h1_head, or the reactor.
+#include <algorithm>
+
+#include "wire/tls_context.h"
+
+namespace ebb::wire {
+
+namespace {
+
+constexpr std::size_t record_bytes = SSL3_RT_MAX_PLAIN_LENGTH;
+// Worth reading into behind what a block already holds; with less room the next record would be torn.
+constexpr std::uint32_t worthwhile_room = 512;
+
+// Slices at the front of the chain that fit one record whole. A small head and body thus leave as one record, while
+// slices of a record's size are encrypted from where they lie and never torn to fill up their predecessor.
+std::uint32_t slices_for_one_record(const base::Chain& plain) {
+  std::size_t total = 0;
+  std::uint32_t count = 0;
+  while (count < plain.slices() && total + plain[count].size() <= record_bytes) {
+    total += plain[count].size();
+    count += 1;
+  }
+  return count;
+}
+
+base::Slice gather(base::BlockPool& pool, base::Chain& plain, std::uint32_t slices) {
+  base::Slice gathered = pool.take(record_bytes);
+  for (; slices > 0; --slices) gathered.append(plain.pop_front().view());
+  return gathered;
+}
+
+base::Slice next_record(base::BlockPool& pool, base::Chain& plain) {
+  const std::uint32_t slices = slices_for_one_record(plain);
+  if (slices > 1) return gather(pool, plain, slices);
+  if (slices == 1) return plain.pop_front();
+  base::Slice record = plain.front().part(0, record_bytes);
+  plain.drop_front(record_bytes);
+  return record;
+}
+
+}  // namespace
+
+struct TlsSession::State {
+  explicit State(const OpensslServerContext& context) : ssl(context.new_session()) {}
+
+  Status read_all(Transfer& transfer, base::Chain& plain);
+  Status stopped(int result);
+
+  SslPointer ssl;
+  Greeting greeting;
+  const char* why = "";
+  base::Cause cause = base::Cause::completed;
+  Status status = Status::open;
+};
+
+// What a result that is not success means.
+TlsSession::Status TlsSession::State::stopped(int result) {
+  switch (SSL_get_error(ssl.get(), result)) {
+    case SSL_ERROR_WANT_READ: return Status::open;
+    case SSL_ERROR_ZERO_RETURN: return status = Status::finished;
+    default: break;
+  }
+  cause = greeting.name_refused ? base::Cause::client_tls_name_refused : base::Cause::client_tls_failed;
+  why = take_reason("the TLS library gave no reason");
+  if (greeting.name_refused) why = "no certificate serves the name";
+  return status = Status::failed;
+}
+
+// Decrypts into as few blocks as hold it. Stops without another call when the input is used up and OpenSSL holds no
+// plaintext: with read-ahead off it cannot hold a whole record either.
+TlsSession::Status TlsSession::State::read_all(Transfer& transfer, base::Chain& plain) {
+  base::Slice block;
+  Status result = Status::open;
+  while (!transfer.input.empty() || SSL_pending(ssl.get()) > 0) {
+    if (block.room() < worthwhile_room) {
+      plain.push(std::move(block));
+      const std::size_t expected = std::max<std::size_t>(transfer.input.size(), SSL_pending(ssl.get()));
+      block = transfer.pool.take(static_cast<std::uint32_t>(std::min(expected, record_bytes)));
+    }
+    std::size_t count = 0;
+    const int outcome = SSL_read_ex(ssl.get(), block.mutable_data() + block.size(), block.room(), &count);
+    if (outcome != 1) {
+      result = stopped(outcome);
+      break;
+    }
+    block.extend(static_cast<std::uint32_t>(count));
+  }
+  plain.push(std::move(block));
+  return result;
+}
+
+TlsSession::TlsSession(const ServerContext& context)
+    : state_(std::make_unique<State>(static_cast<const OpensslServerContext&>(context))) {}
+TlsSession::TlsSession(TlsSession&&) noexcept = default;
+TlsSession& TlsSession::operator=(TlsSession&&) noexcept = default;
+TlsSession::~TlsSession() = default;
+
+TlsSession::Status TlsSession::receive(base::BlockPool& pool, base::Slice received, base::Chain& plain,
+                                       base::Chain& cipher) {
+  State& state = *state_;
+  if (state.status != Status::open) return state.status;
+  SSL* ssl = state.ssl.get();
+  Transfer transfer{pool, received.view(), cipher, &state.greeting};
+  const TransferScope scope(ssl, transfer);
+  if (!handshake_done()) {
+    if (const int result = SSL_do_handshake(ssl); result != 1) return state.stopped(result);
+    ERR_clear_error();  // a ticket that cannot be opened leaves its reason behind although the handshake succeeds
+  }
+  return state.read_all(transfer, plain);
+}
+
+TlsSession::Status TlsSession::send(base::BlockPool& pool, base::Chain&& plain, base::Chain& cipher) {
+  State& state = *state_;
+  EBB_ASSERT(handshake_done() || state.status == Status::failed);
+  if (state.status == Status::failed) return Status::failed;
+  Transfer transfer{pool, {}, cipher};
+  const TransferScope scope(state.ssl.get(), transfer);
+  while (!plain.empty()) {
+    const base::Slice record = next_record(pool, plain);
+    std::size_t written = 0;
+    const int result = SSL_write_ex(state.ssl.get(), record.data(), record.size(), &written);
+    if (result != 1) return state.stopped(result);
+    EBB_ASSERT(written == record.size());  // our output never blocks, so nothing is left over
+  }
+  return state.status;
+}
+
+void TlsSession::close_notify(base::BlockPool& pool, base::Chain& cipher) {
+  SSL* ssl = state_->ssl.get();
+  const bool already_sent = (SSL_get_shutdown(ssl) & SSL_SENT_SHUTDOWN) != 0;
+  if (state_->status == Status::failed || !handshake_done() || already_sent) return;
+  Transfer transfer{pool, {}, cipher};
+  const TransferScope scope(ssl, transfer);
+  if (SSL_shutdown(ssl) < 0) ERR_clear_error();
+}
+
+bool TlsSession::handshake_done() const { return SSL_is_init_finished(state_->ssl.get()) == 1; }
+bool TlsSession::resumed() const { return SSL_session_reused(state_->ssl.get()) == 1; }
+std::string_view TlsSession::protocol() const { return SSL_get_version(state_->ssl.get()); }
+
+std::string_view TlsSession::alpn() const {
+  const unsigned char* name = nullptr;
+  unsigned int size = 0;
+  SSL_get0_alpn_selected(state_->ssl.get(), &name, &size);
+  return {reinterpret_cast<const char*>(name), size};
+}
+
+std::string_view TlsSession::server_name() const { return state_->greeting.server_name; }
+base::Cause TlsSession::cause() const { return state_->cause; }
+const char* TlsSession::why() const { return state_->why; }
+
+}  // namespace ebb::wire
