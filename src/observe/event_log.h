@@ -1,0 +1,44 @@
+// What the control plane tells its operator: started, configuration applied or refused, listener opened, certificate
+// near its end. One line per event, to standard error; any thread but a worker, since writing may block.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <mutex>
+#include <string>
+#include <string_view>
+
+#include "base/clock.h"
+
+namespace ebb::observe {
+
+class EventLog {
+ public:
+  enum class Level : std::uint8_t { info, warning, error };
+  enum class Format : std::uint8_t {
+    text,  // time=2026-01-01T00:00:00.000000Z level=info event=config_applied generation=7
+    json,  // {"time":"2026-01-01T00:00:00.000000Z","level":"info","event":"config_applied","generation":"7"}
+  };
+  struct Field {
+    std::string_view key;
+    std::string_view value;
+  };
+  using Fields = std::initializer_list<Field>;
+
+  // Does not own the descriptor.
+  EventLog(int fd, Format format, const base::Clock& clock) : fd_(fd), format_(format), clock_(clock) {}
+
+  void info(std::string_view event, Fields fields = {}) { write(Level::info, event, fields); }
+  void warning(std::string_view event, Fields fields = {}) { write(Level::warning, event, fields); }
+  void error(std::string_view event, Fields fields = {}) { write(Level::error, event, fields); }
+
+ private:
+  void write(Level level, std::string_view event, Fields fields);
+
+  const int fd_;
+  const Format format_;
+  const base::Clock& clock_;
+  std::mutex mutex_;  // lines of several writes stay whole
+};
+
+}  // namespace ebb::observe

@@ -1,0 +1,52 @@
+// The syntax of metrics: Prometheus text 0.0.4 and OpenMetrics 1.0.0, which differ in the names of counters, in info
+// metrics and in the last line. What is measured is told by exposition.cc.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+
+#include "observe/counters.h"
+
+namespace ebb::observe {
+
+enum class MetricFormat : std::uint8_t { prometheus, openmetrics };
+
+// By the Accept field of the scraper (RFC 9110 12.5.1); Prometheus text unless OpenMetrics is named and not liked less.
+MetricFormat choose_metric_format(std::string_view accept);
+std::string_view content_type(MetricFormat format);
+
+class MetricWriter {
+ public:
+  struct Pair {
+    std::string_view name;
+    std::string_view value;
+  };
+  using Pairs = std::initializer_list<Pair>;
+
+  MetricWriter(MetricFormat format, std::string& out) : format_(format), out_(out) {}
+
+  // Begin a family; its samples follow at once. `name` is without the suffix that the kind brings (_total, _info).
+  void counter(std::string_view name, std::string_view help) { begin(name, "_total", "counter", help); }
+  void gauge(std::string_view name, std::string_view help) { begin(name, "", "gauge", help); }
+  void info(std::string_view name, std::string_view help) { begin(name, "_info", "info", help); }
+  void histogram(std::string_view name, std::string_view help) { begin(name, "", "histogram", help); }
+
+  void sample(Pairs labels, std::uint64_t value);
+  void sample(Pairs labels, double value);
+  void sample(Pairs labels, const Histogram& histogram);
+
+  void finish();
+
+ private:
+  void begin(std::string_view name, std::string_view suffix, std::string_view type, std::string_view help);
+  void sample_name(std::string_view suffix, Pairs labels, std::string_view bound = {});
+
+  MetricFormat format_;
+  std::string& out_;
+  std::string_view name_;
+  std::string_view suffix_;
+};
+
+}  // namespace ebb::observe

@@ -1,0 +1,19 @@
+// What the kernel says about this process. Reads /proc: for the admin thread, never for a worker.
+#pragma once
+
+#include <cstdint>
+
+namespace ebb::observe {
+
+struct ProcessFacts {
+  double start_time_seconds = 0;  // since the epoch
+  double cpu_seconds = 0;
+  std::uint64_t resident_bytes = 0;
+  std::uint64_t open_fds = 0;
+  std::uint64_t max_fds = 0;
+};
+
+// What cannot be read stays 0.
+ProcessFacts read_process_facts();
+
+}  // namespace ebb::observe
