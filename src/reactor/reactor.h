@@ -51,7 +51,8 @@ struct Counters {
   std::uint64_t receives = 0;
   std::uint64_t sends = 0;
   std::uint64_t spliced_bytes = 0;
-  base::Duration lag_max{};  // longest time spent in one round of callbacks since it was last read
+  std::uint64_t accepts_failed = 0;  // descriptors had run out; the connections waited in the queue
+  base::Duration lag_max{};          // longest time spent in one round of callbacks since it was last read
 };
 
 class Handler {

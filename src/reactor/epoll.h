@@ -1,0 +1,134 @@
+// The reactor for every kernel and every container. Each socket is registered once, edge-triggered, for all events: a
+// request costs no epoll_ctl. An edge is remembered in the socket until it has been used up, so that pausing and
+// resuming cost no system call either.
+//
+//   epoll.cc          events, listeners, connecting
+//   epoll_socket.cc   receiving, sending, closing
+//   epoll_pump.cc     splicing
+#pragma once
+
+#include <sys/epoll.h>
+
+#include <memory>
+
+#include "base/list.h"
+#include "base/slot_map.h"
+#include "reactor/loop.h"
+#include "reactor/receive_blocks.h"
+#include "reactor/sockets.h"
+
+namespace ebb::reactor {
+
+class EpollReactor final : public Loop {
+ public:
+  static base::Result<std::unique_ptr<Reactor>> make(const SocketLimits& limits);
+  explicit EpollReactor(const SocketLimits& limits);
+  ~EpollReactor() override;
+
+  const char* name() const override { return "epoll"; }
+  base::Result<ListenerId> listen(const base::Address& address, Owner owner) override;
+  base::Address local_address(ListenerId listener) const override;
+  void close_listener(ListenerId listener) override;
+  base::Result<SocketId> connect(const base::Address& address, Owner owner) override;
+  void adopt(SocketId socket, Owner owner) override;
+  void receive(SocketId socket, Receive mode) override;
+  void send(SocketId socket, base::Chain&& bytes) override;
+  std::size_t unsent(SocketId socket) const override;
+  void finish(SocketId socket) override;
+  void close(SocketId socket, CloseMode mode) override;
+  void pump(SocketId from, SocketId to, std::uint64_t bytes) override;
+  bool peer_gone(SocketId socket) override;
+
+ private:
+  enum class Phase : std::uint8_t {
+    open,
+    failed,    // reported; waits for close()
+    flushing,  // closed by the handler, has unsent output
+    draining,  // the same, and its peer was still sending: closing now would turn into a reset
+  };
+  enum class Input : std::uint8_t {
+    idle,      // nothing to be had until the next edge
+    readable,  // the kernel may have bytes
+    ending,    // the same, and an end or error stands behind them
+    finished,  // the end has been read
+  };
+  enum class Output : std::uint8_t { open, finishing, finished };
+
+  struct Socket : base::ListNode<> {  // linked: in ready_
+    SocketId id;
+    Descriptor descriptor;
+    Owner owner;
+    Origin origin = Origin::accepted;
+    Phase phase = Phase::open;
+    Input input = Input::idle;
+    Output output = Output::open;
+    Receive mode = Receive::paused;
+    bool writable = true;
+    bool owes_drained = false;
+    base::Error failure{base::Cause::completed};  // of a send, until it is reported
+    base::Chain output_bytes;
+    std::unique_ptr<base::Chain> undelivered;  // received at once with bytes that made the handler pause
+    std::unique_ptr<Pump> pump;                // this socket is its source
+    SocketId pump_sink;
+    SocketId pump_source;
+
+    int fd() const { return descriptor.get(); }
+    bool closed_by_handler() const { return phase == Phase::flushing || phase == Phase::draining; }
+    bool has_failure() const { return failure.cause != base::Cause::completed; }
+  };
+  struct Listener {
+    Descriptor descriptor;
+    Owner owner;
+    bool closing = false;
+  };
+  enum EventKind : std::uint8_t { socket_event, listener_event, mailbox_event };
+
+  void wait_and_serve(base::Duration at_most) override;
+  bool has_ready() const override { return !ready_.empty() || !closing_listeners_.empty(); }
+  void resume_accepting() override;
+  void end_linger(SocketId socket) override { bury(socket); }
+
+  // epoll.cc
+  bool watch(int descriptor, std::uint32_t events, EventKind kind, base::Handle handle);
+  void serve_event(const epoll_event& event);
+  void serve_ready();
+  void serve_socket_event(Socket& socket, std::uint32_t events);
+  void serve_connect_event(Socket& socket, std::uint32_t events);
+  base::Result<SocketId> add_socket(Descriptor descriptor, Owner owner, Origin origin);
+  void accept_some(ListenerId id, int most);
+  void close_listeners();
+
+  // epoll_socket.cc: after a call to the handler a socket may be gone, hence the ids
+  Socket* find(SocketId socket);  // nullptr for those that the handler has closed
+  void make_ready(Socket& socket);
+  void note_edge(Socket& socket, std::uint32_t events);
+  void serve_output(SocketId id);
+  void serve_input(SocketId id);
+  void serve_closed(Socket& socket);
+  void receive_once(SocketId id);
+  void deliver(SocketId id, base::Slice bytes);
+  bool deliver_held(SocketId id);
+  void input_ended(Socket& socket, int sys);
+  void write_out(Socket& socket);
+  void output_failed(Socket& socket, int sys);
+  void report_failure(Socket& socket, const base::Error& error);
+  void bury(SocketId id);
+
+  // epoll_pump.cc
+  void serve_pump(SocketId id);
+  void push_undelivered(Socket& source, Socket& sink);
+  void report_pump(SocketId id, PumpStop stop, int sys);
+  void end_pump(Socket& source);
+
+  static constexpr int events_at_once = 256;
+
+  Descriptor epoll_;
+  ReceiveBlocks receive_blocks_;
+  base::SlotMap<Listener> listeners_;
+  base::SlotMap<Socket> sockets_;
+  base::List<Socket> ready_;
+  std::vector<ListenerId> closing_listeners_;
+  epoll_event events_[events_at_once];
+};
+
+}  // namespace ebb::reactor

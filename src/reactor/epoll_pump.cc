@@ -1,0 +1,81 @@
+// Splicing on the epoll reactor: driven by the edges of both sockets, reported once a round; see pump.h.
+#include <cerrno>
+
+#include "reactor/epoll.h"
+
+namespace ebb::reactor {
+
+void EpollReactor::pump(SocketId from, SocketId to, std::uint64_t bytes) {
+  Socket* source = find(from);
+  Socket* sink = find(to);
+  if (source == nullptr || sink == nullptr || source->phase == Phase::failed) return;
+  EBB_ASSERT(source->pump == nullptr && !sink->pump_source);
+  base::Result<Pipe> pipe = pipes_.take();
+  if (!pipe) {
+    source->failure = pipe.error();
+    make_ready(*source);
+    return;
+  }
+  source->pump = std::make_unique<Pump>(std::move(*pipe), bytes);
+  source->pump_sink = to;
+  sink->pump_source = from;
+  if (source->undelivered != nullptr) push_undelivered(*source, *sink);
+  make_ready(*source);
+}
+
+// Bytes that were received before the pause come first.
+void EpollReactor::push_undelivered(Socket& source, Socket& sink) {
+  base::Chain& held = *source.undelivered;
+  const std::uint64_t count = std::min<std::uint64_t>(held.bytes(), source.pump->to_read);
+  source.pump->to_read -= count;
+  source.pump->moved += count;
+  sink.output_bytes.push(held.split_front(count));
+  if (held.empty()) source.undelivered.reset();
+  write_out(sink);
+}
+
+void EpollReactor::serve_pump(SocketId id) {
+  Socket& source = *sockets_.find(id);
+  Socket* sink = find(source.pump_sink);
+  EBB_ASSERT(sink != nullptr);                                      // its close ends the pump
+  if (sink->phase == Phase::failed || sink->has_failure()) return;  // its owner is told and closes it
+  if (!sink->output_bytes.empty() || !sink->writable) return;       // its edge brings us back
+  // An idle source is only of interest while bytes wait in the pipe, or when nothing is left to be read.
+  Pump& pump = *source.pump;
+  if (source.input == Input::idle && pump.in_pipe == 0 && pump.to_read > 0 && pump.moved == 0) return;
+  int sys = 0;
+  const std::uint64_t before = pump.moved;
+  const PumpStop stop = run_pump(pump, source.fd(), sink->fd(), sys);
+  counters_.spliced_bytes += pump.moved - before;
+  report_pump(id, stop, sys);
+}
+
+void EpollReactor::report_pump(SocketId id, PumpStop stop, int sys) {
+  Socket& source = *sockets_.find(id);
+  Socket& sink = *sockets_.find(source.pump_sink);
+  const std::uint64_t moved = std::exchange(source.pump->moved, 0);
+  switch (stop) {
+    case PumpStop::source_empty:
+      if (source.input == Input::readable) source.input = Input::idle;
+      break;
+    case PumpStop::sink_full: sink.writable = false; break;
+    case PumpStop::sink_failed: output_failed(sink, sys); break;
+    case PumpStop::yielded: make_ready(source); break;
+    case PumpStop::finished:
+    case PumpStop::source_ended:
+    case PumpStop::source_failed: end_pump(source); break;
+  }
+  const bool done = stop == PumpStop::finished;
+  if (moved > 0 || done) handler_->on_pumped(source.owner, moved, done);
+  if (stop != PumpStop::source_ended && stop != PumpStop::source_failed) return;
+  if (Socket* still = find(id)) input_ended(*still, sys);
+}
+
+void EpollReactor::end_pump(Socket& source) {
+  if (Socket* sink = sockets_.find(source.pump_sink)) sink->pump_source = {};
+  source.pump_sink = {};
+  if (source.pump->in_pipe == 0) pipes_.give_back(std::move(source.pump->pipe));
+  source.pump.reset();
+}
+
+}  // namespace ebb::reactor

@@ -1,0 +1,94 @@
+#include "reactor/loop.h"
+
+#include <algorithm>
+
+namespace ebb::reactor {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::uint32_t own_timers = UINT32_MAX;  // the kind of owner that is never shown to the handler
+constexpr base::Duration accept_pause = 50ms;
+constexpr base::Duration starved_pause = 5ms;
+constexpr std::size_t lingering_most = 4096;
+
+base::Owner own_timer(std::uint32_t kind) { return {own_timers, {kind, 1}}; }
+
+}  // namespace
+
+Loop::Loop(const SocketLimits& limits)
+    : limits_(limits),
+      now_(clock_.now()),
+      timers_(now_),
+      accept_again_(own_timer(accept_timer)),
+      linger_ends_(own_timer(linger_timer)) {}
+
+void Loop::run(Handler& handler) {
+  handler_ = &handler;
+  while (!stopping_.load(std::memory_order_acquire)) {
+    wait_and_serve(longest_wait());
+    counters_.loops += 1;
+    end_round();
+  }
+  stopping_.store(false, std::memory_order_relaxed);
+  handler_ = nullptr;
+}
+
+void Loop::stop() {
+  stopping_.store(true, std::memory_order_release);
+  mailbox_.wake();
+}
+
+base::Duration Loop::longest_wait() const {
+  if (has_ready()) return starved_ ? starved_pause : base::Duration::zero();
+  const base::Instant wake = timers_.next_wake();
+  if (wake == base::Instant::max()) return forever;
+  return std::max(wake - clock_.now(), base::Duration::zero());
+}
+
+void Loop::end_round() {
+  timers_.advance(now_, [this](base::Owner owner) {
+    if (owner.kind == own_timers) {
+      on_own_timer(static_cast<TimerKind>(owner.handle.slot));
+    } else {
+      handler_->on_timer(owner);
+    }
+  });
+  if (mail_waits_) {
+    mail_waits_ = false;
+    mailbox_.run();
+  }
+  handler_->on_round_end();
+  counters_.lag_max = std::max(counters_.lag_max, clock_.now() - now_);
+}
+
+void Loop::on_own_timer(TimerKind kind) {
+  if (kind == accept_timer) {
+    resume_accepting();
+    return;
+  }
+  while (!lingering_.empty() && lingering_.front().deadline <= now_) {
+    const SocketId socket = lingering_.front().socket;
+    lingering_.pop_front();
+    end_linger(socket);
+  }
+  if (!lingering_.empty()) timers_.arm(linger_ends_, lingering_.front().deadline);
+}
+
+void Loop::pause_accepting() {
+  counters_.accepts_failed += 1;
+  if (!accept_again_.armed()) timers_.arm(accept_again_, now_ + accept_pause);
+}
+
+void Loop::bound_linger(SocketId socket) {
+  if (lingering_.size() == lingering_most) {
+    const SocketId oldest = lingering_.front().socket;
+    lingering_.pop_front();
+    end_linger(oldest);
+  }
+  lingering_.push_back({now_ + limits_.user_timeout, socket});
+  if (!linger_ends_.armed()) timers_.arm(linger_ends_, lingering_.front().deadline);
+}
+
+}  // namespace ebb::reactor

@@ -1,0 +1,79 @@
+// What the epoll and the io_uring reactor have in common: clock, timers, blocks, mailbox, and the order of a round:
+//
+//   wait -> begin_round -> events -> end_round: timers, posted tasks, on_round_end
+//
+// They differ in everything that touches a socket.
+#pragma once
+
+#include <atomic>
+#include <deque>
+
+#include "reactor/mailbox.h"
+#include "reactor/pump.h"
+#include "reactor/reactor.h"
+
+namespace ebb::reactor {
+
+class Loop : public Reactor {
+ public:
+  void run(Handler& handler) final;
+  void stop() final;
+  void post(std::move_only_function<void()> task) final { mailbox_.post(std::move(task)); }
+
+  const base::Clock& clock() const final { return clock_; }
+  base::Instant now() const final { return now_; }
+  base::TimerWheel& timers() final { return timers_; }
+  base::BlockPool& blocks() final { return blocks_; }
+  Counters& counters() final { return counters_; }
+
+ protected:
+  static constexpr base::Duration forever = base::Duration::max();
+
+  explicit Loop(const SocketLimits& limits);
+
+  // Waits for events, at most so long, and handles them. begin_round() must be called once waiting is over.
+  virtual void wait_and_serve(base::Duration at_most) = 0;
+  // More can be done without any event: the next wait must not last.
+  virtual bool has_ready() const = 0;
+  virtual void resume_accepting() = 0;
+  virtual void end_linger(SocketId socket) = 0;
+
+  void begin_round() { now_ = clock_.now(); }
+  void mail_has_come() { mail_waits_ = true; }
+  // The pool's budget is used up: looks again soon instead of spinning.
+  void starve() { starved_ = true; }
+  // Descriptors have run out: resume_accepting() follows after a pause.
+  void pause_accepting();
+  // end_linger() follows when the user timeout has passed, or earlier if too many sockets linger.
+  void bound_linger(SocketId socket);
+
+  Handler* handler_ = nullptr;
+  const SocketLimits limits_;
+  Counters counters_;
+  base::BlockPool blocks_;  // before all that may hold slices
+  Mailbox mailbox_;
+  PipePool pipes_;
+
+ private:
+  struct Linger {
+    base::Instant deadline;
+    SocketId socket;
+  };
+  enum TimerKind : std::uint32_t { accept_timer, linger_timer };
+
+  base::Duration longest_wait() const;
+  void end_round();
+  void on_own_timer(TimerKind kind);
+
+  base::SystemClock clock_;
+  base::Instant now_;
+  base::TimerWheel timers_;
+  base::Timer accept_again_;
+  base::Timer linger_ends_;
+  std::deque<Linger> lingering_;  // the timeout is one for all, so that the oldest is in front
+  std::atomic<bool> stopping_ = false;
+  bool mail_waits_ = false;
+  bool starved_ = false;
+};
+
+}  // namespace ebb::reactor

@@ -1,0 +1,14 @@
+#include "reactor/epoll.h"
+#include "reactor/reactor.h"
+
+namespace ebb::reactor {
+
+base::Result<std::unique_ptr<Reactor>> make_reactor(Kind kind, const SocketLimits& limits, std::string& why_not) {
+  if (kind == Kind::uring) {
+    why_not = "this build has no io_uring";
+    return base::fail(base::Cause::resource_limit, "io_uring_setup");
+  }
+  return EpollReactor::make(limits);
+}
+
+}  // namespace ebb::reactor

@@ -1,0 +1,40 @@
+#include "reactor/receive_blocks.h"
+
+namespace ebb::reactor {
+
+bool ReceiveBlocks::renew_first() {
+  base::Slice& first = held_[0];
+  if (first.block() != nullptr && !first.block()->shared()) {
+    used_ = 0;
+    return true;
+  }
+  if (first.block() != nullptr && first.block()->capacity() - used_ >= room_least) return true;
+  base::Block* block = pool_.try_take_large();
+  if (block == nullptr) return false;
+  first = base::Slice(*block, 0, 0);
+  used_ = 0;
+  return true;
+}
+
+std::span<const iovec> ReceiveBlocks::prepare(unsigned blocks) {
+  if (!renew_first()) return {};
+  parts_[0] = {held_[0].block()->data() + used_, held_[0].block()->capacity() - used_};
+  unsigned ready = 1;
+  for (; ready < blocks; ++ready) {
+    if (held_[ready].block() == nullptr) {
+      base::Block* block = pool_.try_take_large();
+      if (block == nullptr) break;
+      held_[ready] = base::Slice(*block, 0, 0);
+    }
+    parts_[ready] = {held_[ready].block()->data(), held_[ready].block()->capacity()};
+  }
+  return {parts_, ready};
+}
+
+std::size_t ReceiveBlocks::room(std::span<const iovec> parts) {
+  std::size_t bytes = 0;
+  for (const iovec& part : parts) bytes += part.iov_len;
+  return bytes;
+}
+
+}  // namespace ebb::reactor

@@ -1,0 +1,38 @@
+// The system calls that both reactors make on sockets in the same way, and what their errors mean.
+#pragma once
+
+#include <cstdint>
+
+#include "base/address.h"
+#include "base/result.h"
+#include "reactor/descriptor.h"
+#include "reactor/reactor.h"
+
+namespace ebb::reactor {
+
+// Whose socket it is decides what an error on it means.
+enum class Origin : std::uint8_t { accepted, connecting, connected };
+
+// io_uring needs blocking sockets: on a non-blocking one it answers EAGAIN instead of waiting for readiness.
+enum class Blocking : std::uint8_t { no, yes };
+
+// Limits are set on the listener because accepted sockets inherit them: no system call per connection.
+base::Result<Descriptor> open_listener(const base::Address& address, const SocketLimits& limits, Blocking blocking);
+base::Result<Descriptor> open_outgoing(const base::Address& address, const SocketLimits& limits, Blocking blocking);
+
+base::Address local_address_of(int socket);
+base::Address peer_address_of(int socket);
+base::Error error_of(int sys, Origin origin, const char* where);
+bool descriptors_exhausted(int sys);  // or memory: waiting may help
+int pending_error(int socket);        // SO_ERROR, which reading clears
+void set_blocking(int socket, Blocking blocking);
+void reset_on_close(int socket);
+void send_fin(int socket);
+// Looks without taking: an end or an error in the receive queue's front.
+bool end_in_sight(int socket);
+
+enum class Unread : std::uint8_t { none, ended, more };
+// Throws away what has been received, without copying it.
+Unread discard_input(int socket);
+
+}  // namespace ebb::reactor
