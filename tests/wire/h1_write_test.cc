@@ -1,0 +1,217 @@
+#include "wire/h1_write.h"
+
+#include <gtest/gtest.h>
+
+#include "wire/h1_corpus.h"
+
+namespace ebb::wire {
+namespace {
+
+using Status = Parsed::Status;
+
+class H1Write : public ::testing::Test {
+ protected:
+  ~H1Write() override { EXPECT_EQ(pool.bytes_in_use(), 0u); }
+
+  std::string request(const std::string& bytes) {
+    const Parsed parsed = parse_request(bytes, {}, request_head);
+    EXPECT_EQ(parsed.status, Status::complete) << parsed.why;
+    return std::string(write_request(pool, request_head, forwarding).view());
+  }
+  std::string response(const std::string& bytes, const ResponsePlan& plan = {}, Method method = Method::get) {
+    const Parsed parsed = parse_response(bytes, {}, method, response_head);
+    EXPECT_EQ(parsed.status, Status::complete) << parsed.why;
+    return std::string(write_response(pool, response_head, plan).view());
+  }
+
+  base::BlockPool pool;
+  RequestHead request_head;
+  ResponseHead response_head;
+  Forwarding forwarding{.client_host = "10.0.0.9", .scheme = "http", .port = 8080};
+};
+
+const std::string ours =
+    "X-Forwarded-For: 10.0.0.9\r\nX-Forwarded-Host: a\r\nX-Forwarded-Port: 8080\r\nX-Forwarded-Proto: http\r\n"
+    "Forwarded: for=10.0.0.9;host=\"a\";proto=http\r\n\r\n";
+
+TEST_F(H1Write, WritesHostFirstAndOurFieldsLast) {
+  EXPECT_EQ(request("GET /x HTTP/1.1\r\nAccept:  */* \r\nhost: a\r\nB:\r\n\r\n"),
+            "GET /x HTTP/1.1\r\nHost: a\r\nAccept: */*\r\nB: \r\n" + ours);
+}
+
+TEST_F(H1Write, LeavesHopByHopFieldsBehind) {
+  EXPECT_EQ(request("GET / HTTP/1.1\r\nHost: a\r\nConnection: keep-alive, x-hop\r\nX-Hop: 1\r\nKeep-Alive: 5\r\n"
+                    "Proxy-Connection: x\r\nUpgrade: websocket\r\nX-End: 1\r\n\r\n"),
+            "GET / HTTP/1.1\r\nHost: a\r\nX-End: 1\r\n" + ours);
+}
+
+TEST_F(H1Write, KeepsTheFraming) {
+  EXPECT_EQ(request("POST / HTTP/1.1\r\nContent-Length: 007\r\nHost: a\r\nExpect: 100-continue\r\n\r\n"),
+            "POST / HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 7\r\n" + ours);
+  EXPECT_EQ(request("POST / HTTP/1.1\r\nHost: a\r\ntransfer-encoding: CHUNKED\r\nTrailer: X-Sum\r\n\r\n"),
+            "POST / HTTP/1.1\r\nHost: a\r\nTrailer: X-Sum\r\nTransfer-Encoding: chunked\r\n" + ours);
+}
+
+TEST_F(H1Write, SendsUpgradeAndTeWithTheirConnectionOption) {
+  EXPECT_EQ(request("GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n"),
+            "GET / HTTP/1.1\r\nHost: a\r\nConnection: upgrade\r\nUpgrade: websocket\r\n" + ours);
+  EXPECT_EQ(request("GET / HTTP/1.1\r\nHost: a\r\nTE: gzip, trailers\r\n\r\n"),
+            "GET / HTTP/1.1\r\nHost: a\r\nConnection: TE\r\nTE: trailers\r\n" + ours);
+  EXPECT_EQ(request("GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade, TE\r\nUpgrade: x\r\nTE: trailers\r\n\r\n"),
+            "GET / HTTP/1.1\r\nHost: a\r\nConnection: upgrade, TE\r\nUpgrade: x\r\nTE: trailers\r\n" + ours);
+}
+
+TEST_F(H1Write, AppendsToTheTraceAndReplacesTheRest) {
+  EXPECT_EQ(request("GET / HTTP/1.1\r\nHost: a\r\nX-Forwarded-For: 1.1.1.1\r\nX-Forwarded-Proto: https\r\n"
+                    "X-Forwarded-Host: evil\r\nX-Forwarded-Port: 1\r\nForwarded: for=2.2.2.2\r\n"
+                    "X-Forwarded-For: 3.3.3.3\r\n\r\n"),
+            "GET / HTTP/1.1\r\nHost: a\r\nX-Forwarded-For: 1.1.1.1, 3.3.3.3, 10.0.0.9\r\nX-Forwarded-Host: a\r\n"
+            "X-Forwarded-Port: 8080\r\nX-Forwarded-Proto: http\r\n"
+            "Forwarded: for=2.2.2.2, for=10.0.0.9;host=\"a\";proto=http\r\n\r\n");
+}
+
+TEST_F(H1Write, DropsAForwardedValueWhoseOpenQuoteWouldSwallowOurs) {
+  EXPECT_EQ(request("GET / HTTP/1.1\r\nHost: a\r\nForwarded: for=\"x\\\"\r\n\r\n"),
+            "GET / HTTP/1.1\r\nHost: a\r\n" + ours);
+}
+
+TEST_F(H1Write, QuotesIPv6InForwarded) {
+  forwarding.client_host = "2001:db8::1";
+  const std::string written = request("GET / HTTP/1.1\r\nHost: [::1]:80\r\n\r\n");
+  EXPECT_TRUE(written.contains("X-Forwarded-For: 2001:db8::1\r\n"));
+  EXPECT_TRUE(written.contains("Forwarded: for=\"[2001:db8::1]\";host=\"[::1]:80\";proto=http\r\n")) << written;
+}
+
+TEST_F(H1Write, TurnsTheAbsoluteFormIntoTheOriginForm) {
+  EXPECT_TRUE(
+      request("GET http://b:1/x?y HTTP/1.1\r\nHost: a\r\n\r\n").starts_with("GET /x?y HTTP/1.1\r\nHost: b:1\r\n"));
+  EXPECT_TRUE(request("GET http://b HTTP/1.1\r\nHost: a\r\n\r\n").starts_with("GET / HTTP/1.1\r\nHost: b\r\n"));
+}
+
+TEST_F(H1Write, SendsAnOldClientsRequestAsHttp11) {
+  EXPECT_EQ(request("GET / HTTP/1.0\r\nX: 1\r\n\r\n"),
+            "GET / HTTP/1.1\r\nHost: \r\nX: 1\r\nX-Forwarded-For: 10.0.0.9\r\nX-Forwarded-Port: 8080\r\n"
+            "X-Forwarded-Proto: http\r\nForwarded: for=10.0.0.9;proto=http\r\n\r\n");
+}
+
+TEST_F(H1Write, RequestsThatAreWrittenAreReadWithTheSameMeaning) {
+  for (const corpus::Sample& sample : corpus::requests()) {
+    SCOPED_TRACE(sample.name);
+    RequestHead first;
+    if (parse_request(sample.bytes, {}, first).status != Status::complete || first.authority.empty()) continue;
+    const base::Slice written = write_request(pool, first, forwarding);
+    RequestHead second;
+    const Parsed again = parse_request(written.view(), {}, second);
+    ASSERT_EQ(again.status, Status::complete) << again.why;
+    EXPECT_EQ(again.consumed, written.size());
+    EXPECT_EQ(second.method_text, first.method_text);
+    EXPECT_EQ(second.path, first.path);
+    EXPECT_EQ(second.authority, first.authority);
+    EXPECT_EQ(second.framing, first.framing);
+    EXPECT_EQ(second.content_length, first.content_length);
+    EXPECT_EQ(second.upgrade, first.upgrade);
+    EXPECT_EQ(second.te_trailers, first.te_trailers);
+    EXPECT_EQ(second.expect_continue, first.expect_continue);
+  }
+}
+
+TEST_F(H1Write, ResponsesThatAreWrittenAreReadWithTheSameMeaning) {
+  for (const corpus::Sample& sample : corpus::responses()) {
+    SCOPED_TRACE(sample.name);
+    ResponseHead first;
+    if (parse_response(sample.bytes, {}, Method::get, first).status != Status::complete) continue;
+    const bool keep_alive = first.framing != Framing::until_close;
+    const base::Slice written = write_response(
+        pool, first, {.keep_alive = keep_alive, .chunked = first.framing == Framing::chunked, .extra = "X-E: 1\r\n"});
+    ResponseHead second;
+    const Parsed again = parse_response(written.view(), {}, Method::get, second);
+    ASSERT_EQ(again.status, Status::complete) << again.why;
+    EXPECT_EQ(second.status, first.status);
+    EXPECT_EQ(second.reason, first.reason);
+    EXPECT_EQ(second.framing, first.framing);
+    EXPECT_EQ(second.has_length, first.has_length);
+    EXPECT_EQ(second.content_length, first.content_length);
+    EXPECT_EQ(second.keep_alive, keep_alive);
+    EXPECT_EQ(second.upgrade, first.upgrade);
+    EXPECT_NE(second.fields.find("x-e"), nullptr);
+  }
+}
+
+TEST_F(H1Write, PassesAResponseOn) {
+  EXPECT_EQ(
+      response("HTTP/1.0 200 Fine\r\nDate: x\r\nContent-Length: 02\r\nKeep-Alive: 5\r\nConnection: close\r\n\r\n"),
+      "HTTP/1.1 200 Fine\r\nDate: x\r\nContent-Length: 2\r\n\r\n");
+}
+
+TEST_F(H1Write, TellsTheClientWhatBecomesOfItsConnection) {
+  const std::string bytes = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n";
+  EXPECT_EQ(response(bytes, {.keep_alive = false}),
+            "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\n");
+  EXPECT_EQ(response(bytes, {.client_minor = 0}),
+            "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: keep-alive\r\n\r\n");
+}
+
+TEST_F(H1Write, ChunksABodyOfUnknownLength) {
+  EXPECT_EQ(response("HTTP/1.1 200 OK\r\nTrailer: X\r\n\r\n", {.chunked = true}),
+            "HTTP/1.1 200 OK\r\nTrailer: X\r\nTransfer-Encoding: chunked\r\n\r\n");
+  EXPECT_EQ(response("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTrailer: X\r\n\r\n",
+                     {.client_minor = 0, .keep_alive = false}),
+            "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n");
+}
+
+TEST_F(H1Write, DescribesABodyThatDoesNotCome) {
+  EXPECT_EQ(response("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n", {}, Method::head),
+            "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n");
+  EXPECT_EQ(response("HTTP/1.1 304 Not Modified\r\nContent-Length: 9\r\n\r\n"),
+            "HTTP/1.1 304 Not Modified\r\nContent-Length: 9\r\n\r\n");
+  EXPECT_EQ(response("HTTP/1.1 204 No Content\r\nContent-Length: 0\r\n\r\n"), "HTTP/1.1 204 No Content\r\n\r\n");
+}
+
+TEST_F(H1Write, SaysNothingAboutTheConnectionInAnInterimResponse) {
+  EXPECT_EQ(response("HTTP/1.1 103 Early Hints\r\nLink: </a>\r\nConnection: close\r\n\r\n", {.keep_alive = false}),
+            "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n");
+}
+
+TEST_F(H1Write, KeepsTheUpgradeOfSwitchingProtocols) {
+  EXPECT_EQ(response("HTTP/1.1 101 Go\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nX: 1\r\n\r\n"),
+            "HTTP/1.1 101 Go\r\nX: 1\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n");
+}
+
+TEST_F(H1Write, AnswersByItself) {
+  const std::string_view head =
+      "HTTP/1.1 503 Service Unavailable\r\nContent-Type: text/plain\r\nContent-Length: 49\r\n"
+      "Connection: close\r\nRetry-After: 1\r\n\r\n";
+  const std::string_view body = "503 Service Unavailable\nno endpoint (backend_empty)\n";
+  const auto own = [&](bool head_only) {
+    return std::string(
+        write_own_response(pool, 503, "no endpoint", "backend_empty", head_only, false, "Retry-After: 1\r\n").view());
+  };
+  std::string expected(head);
+  expected.replace(expected.find("49"), 2, std::to_string(body.size()));
+  EXPECT_EQ(own(true), expected);
+  EXPECT_EQ(own(false), expected + std::string(body));
+}
+
+TEST_F(H1Write, GivesAReasonForEveryStatusThatACauseHas) {
+  for (const base::CauseFacts& facts : base::cause_table) {
+    if (facts.status != 0) EXPECT_FALSE(reason_phrase(facts.status).empty()) << facts.status;
+  }
+}
+
+TEST_F(H1Write, FitsTheLargestHeadIntoOneSlice) {
+  std::string bytes = "GET / HTTP/1.1\r\nHost: a\r\n";
+  for (int i = 0; i < 90; ++i) bytes += "X-Field-" + std::to_string(i) + ":" + std::string(150, 'v') + "\r\n";
+  const std::string written = request(bytes + "\r\n");
+  EXPECT_GT(written.size(), bytes.size());
+}
+
+TEST_F(H1Write, WritesChunkSizes) {
+  char buffer[18];
+  const auto size_line = [&](std::uint64_t size) { return std::string(buffer, write_chunk_size(buffer, size)); };
+  EXPECT_EQ(size_line(0), "0\r\n");
+  EXPECT_EQ(size_line(8000), "1f40\r\n");
+  EXPECT_EQ(size_line(UINT64_MAX), "ffffffffffffffff\r\n");
+}
+
+}  // namespace
+}  // namespace ebb::wire
