@@ -1,0 +1,322 @@
+#include "gate/clients.h"
+
+#include "gate/exchanges.h"
+#include "gate/gather.h"
+#include "wire/h1_write.h"
+
+namespace ebb::gate {
+
+using base::Cause;
+using base::Chain;
+using base::Handle;
+using base::Side;
+using base::Slice;
+using reactor::CloseMode;
+using reactor::Receive;
+using wire::Parsed;
+using wire::TlsSession;
+
+void Clients::step(ClientConnection& client, Event event) {
+  if (!client.life.step(event)) core_.counters.missing_transitions += 1;
+}
+
+void Clients::accept(const std::shared_ptr<ListenerState>& listener, reactor::SocketId socket,
+                     const base::Address& peer) {
+  core_.counters.client_accepted += 1;
+  if (size() >= core_.clients_max) {
+    core_.reactor.close(socket, CloseMode::reset);
+    core_.counters.closed_by(Side::client, Cause::connection_limit);
+    return;
+  }
+  const Handle self = connections_.emplace();
+  ClientConnection& client = *connections_.find(self);
+  client.socket = socket;
+  client.self = self;
+  client.peer = peer;
+  client.listener = listener;
+  client.timer.set_owner({owner_client, self});
+  if (listener->tls != nullptr) {
+    client.life = lifecycle::ClientConnectionMachine(State::handshaking);
+    client.secure = std::make_unique<SecureLayer>(listener->tls);
+  }
+  // A new connection is expected to speak at once: its first head has the time of a head, not of an idle pause.
+  core_.arm(client.timer, client.secure ? core_.timeouts().tls_handshake : core_.timeouts().client_head);
+  core_.reactor.adopt(socket, {owner_client, self});
+  core_.reactor.receive(socket, Receive::watchful);
+}
+
+void Clients::on_received(Handle handle, Slice bytes) {
+  ClientConnection* client = connections_.find(handle);
+  if (client == nullptr || client->life.ended()) return;
+  core_.counters.client_bytes_in += bytes.size();
+  if (client->secure == nullptr) return take_plain(*client, std::move(bytes));
+  Chain plain;
+  const bool open = take_cipher(*client, std::move(bytes), plain);
+  while (!plain.empty() && !client->life.ended()) take_plain(*client, plain.pop_front());
+  if (!open && !client->life.ended()) on_peer_finished(handle);
+}
+
+// Decrypts into `plain`. False when no more will come: close_notify, or a failure (the connection is then closed).
+bool Clients::take_cipher(ClientConnection& client, Slice bytes, Chain& plain) {
+  Chain cipher;
+  const bool was_done = client.secure->session.handshake_done();
+  const TlsSession::Status status =
+      client.secure->session.receive(core_.reactor.blocks(), std::move(bytes), plain, cipher);
+  if (!cipher.empty()) {
+    core_.counters.client_bytes_out += cipher.bytes();
+    core_.reactor.send(client.socket, std::move(cipher));
+  }
+  if (status == TlsSession::Status::failed) {
+    plain.clear();
+    const Cause cause = client.secure->session.cause();
+    if (client.exchange) core_.exchanges->on_client_left(client.exchange, cause);
+    close(client.self, cause, CloseMode::flush);
+    return false;
+  }
+  if (!was_done && client.secure->session.handshake_done()) {
+    step(client, Event::secured);
+    core_.counters.tls_handshakes += 1;
+    if (client.secure->session.resumed()) core_.counters.tls_resumed += 1;
+    core_.arm(client.timer, core_.timeouts().client_head);
+  }
+  return status != TlsSession::Status::finished;
+}
+
+void Clients::take_plain(ClientConnection& client, Slice bytes) {
+  switch (client.life.state()) {
+    case State::idle:
+    case State::reading:
+      if (client.input.empty()) {
+        client.input.push(std::move(bytes));
+      } else {
+        client.input.append(core_.reactor.blocks(), bytes.view());
+      }
+      return read_head(client);
+    case State::serving:
+      if (client.input.empty() && core_.exchanges->wants_request_bytes(client.exchange)) {
+        Chain rest;
+        rest.push(std::move(bytes));
+        core_.exchanges->on_request_bytes(client.exchange, rest);
+        client.input.push(std::move(rest));
+      } else {
+        client.input.push(std::move(bytes));
+      }
+      // What lies behind this request waits; the rest of it stays in the kernel.
+      if (!client.input.empty()) core_.reactor.receive(client.socket, Receive::paused);
+      return;
+    case State::tunnelling: return core_.exchanges->on_tunnel_bytes_from_client(client.exchange, std::move(bytes));
+    case State::lingering:
+    case State::handshaking:
+    case State::closed: return;
+  }
+}
+
+void Clients::read_head(ClientConnection& client) {
+  const bool first_bytes = client.life.is(State::idle);
+  if (first_bytes) step(client, Event::bytes);
+  const wire::HeadLimits limits = core_.head_limits();
+  if (client.input.slices() > 1) gather(core_.reactor.blocks(), client.input, limits.head_bytes);
+  const Parsed parsed = wire::parse_request(client.input.front().view(), limits, core_.request);
+  switch (parsed.status) {
+    case Parsed::Status::incomplete:
+      gather(core_.reactor.blocks(), client.input, limits.head_bytes);
+      // The time for a head begins with its first byte and is not renewed by later ones.
+      if (first_bytes) core_.arm(client.timer, core_.timeouts().client_head);
+      return;
+    case Parsed::Status::refused: return refuse(client, parsed.cause, parsed.why);
+    case Parsed::Status::complete: break;
+  }
+  step(client, Event::head_complete);
+  client.timer.disarm();
+  client.exchange = core_.exchanges->begin(client, core_.request);
+  const Handle exchange = client.exchange;
+  client.input.drop_front(parsed.consumed);
+  if (!client.input.empty()) core_.exchanges->on_request_bytes(exchange, client.input);
+  core_.exchanges->start(exchange);
+  if (client.life.is(State::serving) && !client.input.empty()) core_.reactor.receive(client.socket, Receive::paused);
+}
+
+void Clients::refuse(ClientConnection& client, Cause cause, const char* why) {
+  Chain out;
+  const std::string_view extra = cause == Cause::client_method_refused
+                                     ? "Allow: GET, HEAD, POST, PUT, DELETE, OPTIONS, PATCH\r\n"
+                                     : std::string_view();
+  out.push(wire::write_own_response(core_.reactor.blocks(), base::facts(cause).status, why, base::name(cause), false,
+                                    false, extra));
+  send(client, std::move(out));
+  core_.exchanges->record_refusal(client, cause);
+  step(client, Event::refused);
+  linger(client);
+}
+
+void Clients::send(ClientConnection& client, Chain&& plain) {
+  if (client.life.ended()) return;
+  if (client.secure == nullptr) {
+    core_.counters.client_bytes_out += plain.bytes();
+    return core_.reactor.send(client.socket, std::move(plain));
+  }
+  Chain cipher;
+  client.secure->session.send(core_.reactor.blocks(), std::move(plain), cipher);
+  core_.counters.client_bytes_out += cipher.bytes();
+  core_.reactor.send(client.socket, std::move(cipher));
+}
+
+void Clients::exchange_kept(ClientConnection& client) {
+  client.exchange = {};
+  step(client, Event::kept);
+  if (client.finished && client.input.empty()) return close(client.self, Cause::client_closed, CloseMode::flush);
+  core_.arm(client.timer, core_.timeouts().client_idle);
+  if (client.input.empty()) {
+    core_.reactor.receive(client.socket, Receive::watchful);
+  } else {
+    queue(client);
+  }
+}
+
+void Clients::exchange_last(ClientConnection& client, bool request_whole) {
+  client.exchange = {};
+  const bool heard_all = client.finished || (request_whole && client.input.empty());
+  if (heard_all) return close(client.self, Cause::close_requested, CloseMode::flush);
+  step(client, Event::last);
+  linger(client);
+}
+
+void Clients::notify_end(ClientConnection& client) {
+  if (client.secure == nullptr || !client.secure->session.handshake_done()) return;
+  Chain cipher;
+  client.secure->session.close_notify(core_.reactor.blocks(), cipher);
+  core_.reactor.send(client.socket, std::move(cipher));
+}
+
+void Clients::finish(ClientConnection& client) {
+  notify_end(client);
+  core_.reactor.finish(client.socket);
+}
+
+void Clients::linger(ClientConnection& client) {
+  client.input.clear();
+  if (client.finished) return close(client.self, Cause::close_requested, CloseMode::flush);
+  finish(client);
+  core_.arm(client.timer, linger_time);
+  core_.reactor.receive(client.socket, Receive::watchful);
+}
+
+void Clients::become_tunnel(ClientConnection& client) {
+  step(client, Event::upgraded);
+  core_.reactor.receive(client.socket, Receive::watchful);
+}
+
+void Clients::close(Handle handle, Cause cause, CloseMode mode) {
+  ClientConnection* client = connections_.find(handle);
+  if (client == nullptr || client->life.ended()) return;
+  // close_notify vouches for what was sent: a connection that is cut short must not get it.
+  const bool polite = mode == CloseMode::flush && base::facts(cause).fault == Side::none;
+  if (polite && !client->life.is(State::lingering)) notify_end(*client);
+  step(*client, Event::ended);
+  client->timer.disarm();
+  client->input.clear();
+  core_.reactor.close(client->socket, mode);
+  core_.counters.closed_by(Side::client, cause);
+  dead_.push_back(handle);
+}
+
+void Clients::on_peer_finished(Handle handle) {
+  ClientConnection* client = connections_.find(handle);
+  if (client == nullptr || client->life.ended() || client->finished) return;
+  client->finished = true;
+  switch (client->life.state()) {
+    case State::handshaking: return close(handle, Cause::client_tls_failed, CloseMode::drop);
+    case State::idle: return close(handle, Cause::client_closed, CloseMode::flush);
+    case State::reading: return close(handle, Cause::client_aborted, CloseMode::flush);
+    case State::serving:
+    case State::tunnelling: return core_.exchanges->on_client_finished(client->exchange);
+    case State::lingering: return close(handle, Cause::close_requested, CloseMode::flush);
+    case State::closed: return;
+  }
+}
+
+void Clients::on_drained(Handle handle) {
+  ClientConnection* client = connections_.find(handle);
+  if (client != nullptr && client->exchange) core_.exchanges->on_client_drained(client->exchange);
+}
+
+void Clients::on_failed(Handle handle, const base::Error& error) {
+  ClientConnection* client = connections_.find(handle);
+  if (client == nullptr || client->life.ended()) return;
+  const Handle exchange = client->exchange;
+  const bool lingering = client->life.is(State::lingering);
+  close(handle, lingering ? Cause::close_requested : error.cause, CloseMode::drop);
+  if (exchange) core_.exchanges->on_client_left(exchange, error.cause);
+}
+
+void Clients::on_timer(Handle handle) {
+  ClientConnection* client = connections_.find(handle);
+  if (client == nullptr || client->life.ended()) return;
+  switch (client->life.state()) {
+    case State::handshaking: return close(handle, Cause::client_tls_timeout, CloseMode::drop);
+    case State::idle: {
+      const bool stuck = unsent(*client) > 0;
+      return close(handle, stuck ? Cause::client_write_timeout : Cause::client_idle_timeout,
+                   stuck ? CloseMode::reset : CloseMode::flush);
+    }
+    case State::reading: return refuse(*client, Cause::client_head_timeout, "the request head did not arrive in time");
+    case State::lingering: return close(handle, Cause::close_requested, CloseMode::drop);
+    case State::serving:
+    case State::tunnelling:
+    case State::closed: return;  // the exchange has the deadline
+  }
+}
+
+void Clients::queue(ClientConnection& client) {
+  if (client.queued) return;
+  client.queued = true;
+  queued_.push_back(client.self);
+}
+
+void Clients::read_queued() {
+  while (!queued_.empty()) {
+    std::vector<Handle> turn;
+    turn.swap(queued_);
+    for (const Handle handle : turn) {
+      ClientConnection* client = connections_.find(handle);
+      if (client == nullptr) continue;
+      client->queued = false;
+      if (!client->life.is(State::idle)) continue;
+      core_.reactor.receive(client->socket, Receive::watchful);
+      read_head(*client);
+      if (client->finished && client->life.is(State::reading)) close(handle, Cause::client_aborted, CloseMode::flush);
+    }
+  }
+}
+
+void Clients::close_idle(Cause cause) {
+  std::vector<Handle> idle;
+  connections_.for_each([&idle](Handle handle, ClientConnection& client) {
+    if (client.life.is(State::idle) && client.input.empty()) idle.push_back(handle);
+  });
+  for (const Handle handle : idle) close(handle, cause, CloseMode::flush);
+}
+
+void Clients::close_all(Cause cause) {
+  std::vector<Handle> all;
+  connections_.for_each([&all](Handle handle, ClientConnection&) { all.push_back(handle); });
+  for (const Handle handle : all) {
+    ClientConnection& client = *connections_.find(handle);
+    const Handle exchange = client.exchange;
+    close(handle, cause, CloseMode::drop);
+    if (exchange) core_.exchanges->on_client_left(exchange, cause);
+  }
+}
+
+void Clients::bury() {
+  for (const Handle handle : dead_) connections_.erase(handle);
+  dead_.clear();
+}
+
+void Clients::count_states(std::uint64_t (&states)[8]) {
+  connections_.for_each([&states](Handle, ClientConnection& client) {
+    if (!client.life.ended()) states[static_cast<std::size_t>(client.life.state())] += 1;
+  });
+}
+
+}  // namespace ebb::gate

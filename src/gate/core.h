@@ -1,0 +1,63 @@
+// What the parts of one worker share: the reactor, the current configuration, the counters and each other. Owned by
+// the Worker; nothing in here is seen by another thread.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/labels.h"
+#include "gate/configuration.h"
+#include "observe/access_log.h"
+#include "observe/counters.h"
+#include "reactor/reactor.h"
+#include "wire/h1_head.h"
+
+namespace ebb::gate {
+
+class Clients;
+class Exchanges;
+class Backends;
+class Endpoints;
+
+// Who an event of the reactor is for.
+enum OwnerKind : std::uint32_t { owner_listener = 1, owner_client, owner_backend, owner_exchange };
+
+// Unsent output above this stops the side that produces it; the rest of a body waits in the kernel's buffers.
+inline constexpr std::size_t output_high_water = std::size_t{256} << 10;
+// Bodies with at least this much to come go through the kernel (splice) where both sides are plain.
+inline constexpr std::uint64_t pump_bytes_min = std::uint64_t{64} << 10;
+// Up to this much payload is copied behind a head instead of pinning the block that it was received in.
+inline constexpr std::size_t copy_bytes_max = 2048;
+// How long a finished connection is listened to (RFC 9112 9.6).
+inline constexpr base::Duration linger_time = std::chrono::seconds{2};
+
+struct Core {
+  reactor::Reactor& reactor;
+  const base::Labels& labels;
+  observe::Counters counters{};
+  observe::AccessLog::Ring* access_log = nullptr;
+  observe::LogFormat log_format = observe::LogFormat::off;
+  std::string log_line{};  // reused for each line
+  SnapshotRef current{};
+  bool stopping = false;  // answers now end their connections
+  std::uint32_t clients_max = UINT32_MAX;
+
+  // Heads are read into these: large, reused, valid only while their bytes are.
+  wire::RequestHead request{};
+  wire::ResponseHead response{};
+
+  Clients* clients = nullptr;
+  Exchanges* exchanges = nullptr;
+  Backends* backends = nullptr;
+  Endpoints* endpoints = nullptr;
+
+  const routes::Timeouts& timeouts() const { return current->model().timeouts; }
+  wire::HeadLimits head_limits() const {
+    const routes::Limits& limits = current->model().limits;
+    return {limits.head_bytes, limits.target_bytes, limits.fields};
+  }
+  void arm(base::Timer& timer, base::Duration after) { reactor.timers().arm(timer, reactor.now() + after); }
+};
+
+}  // namespace ebb::gate

@@ -1,0 +1,338 @@
+#include "gate/exchanges.h"
+
+#include "gate/backends.h"
+#include "gate/balance.h"
+#include "wire/h1_write.h"
+
+namespace ebb::gate {
+
+using base::Cause;
+using base::Chain;
+using base::Handle;
+using lifecycle::RetryVerdict;
+using reactor::CloseMode;
+using reactor::Receive;
+
+Exchange* Exchanges::live(Handle handle) {
+  Exchange* exchange = exchanges_.find(handle);
+  return exchange == nullptr || exchange->life.ended() ? nullptr : exchange;
+}
+
+void Exchanges::step(Exchange& exchange, Event event) {
+  if (!exchange.life.step(event)) core_.counters.missing_transitions += 1;
+}
+
+namespace {
+
+// The texts of the access log, kept in one string because the head's bytes are gone when the line is written.
+void keep_text(Exchange& exchange, const wire::RequestHead& head) {
+  const wire::Field* referer = head.fields.find(wire::FieldId::referer);
+  const wire::Field* agent = head.fields.find(wire::FieldId::user_agent);
+  const std::string_view parts[] = {head.method_text, head.authority, head.target,
+                                    referer == nullptr ? std::string_view() : referer->value,
+                                    agent == nullptr ? std::string_view() : agent->value};
+  for (std::size_t i = 0; i < std::size(parts); ++i) {
+    exchange.text.append(parts[i]);
+    exchange.text_ends[i] = static_cast<std::uint32_t>(exchange.text.size());
+  }
+}
+
+std::string_view text_part(const Exchange& exchange, std::size_t index) {
+  const std::uint32_t begin = index == 0 ? 0 : exchange.text_ends[index - 1];
+  return std::string_view(exchange.text).substr(begin, exchange.text_ends[index] - begin);
+}
+
+}  // namespace
+
+Handle Exchanges::begin(ClientConnection& client, const wire::RequestHead& head) {
+  const Handle self = exchanges_.emplace();
+  Exchange& exchange = *exchanges_.find(self);
+  exchange.self = self;
+  exchange.client = client.self;
+  exchange.timer.set_owner({owner_exchange, self});
+  exchange.snapshot = core_.current;
+  exchange.route = core_.current->snapshot().match(head.authority, head.path);
+  exchange.method = head.method;
+  exchange.client_minor = head.minor;
+  exchange.client_keeps = head.keep_alive;
+  exchange.upgrade_asked = !head.upgrade.empty();
+  exchange.replayable = wire::idempotent(head.method);
+  exchange.request_body = wire::BodyReader(head.framing, head.content_length);
+  exchange.started = exchange.handed_over = exchange.first_byte = core_.reactor.now();
+  if (core_.log_format != observe::LogFormat::off) {
+    exchange.started_wall = core_.reactor.clock().wall();
+    keep_text(exchange, head);
+  }
+  char host[48];
+  const wire::Forwarding forwarding{{host, client.peer.write_host(host)},
+                                    client.secure != nullptr ? "https" : "http",
+                                    client.listener->model.bind.port()};
+  exchange.outgoing.push(wire::write_request(core_.reactor.blocks(), head, forwarding));
+  const std::uint64_t limit = core_.current->model().limits.body_bytes;
+  if (limit != 0 && head.framing == wire::Framing::length && head.content_length > limit) {
+    exchange.refusal = Cause::client_body_too_large;
+  }
+  if (exchange.route == nullptr) exchange.refusal = Cause::route_not_found;
+  return self;
+}
+
+void Exchanges::start(Handle handle) {
+  Exchange* exchange = live(handle);
+  if (exchange == nullptr) return;
+  if (exchange->refusal != Cause::completed) return fail(*exchange, Event::failed, exchange->refusal);
+  choose(*exchange);
+}
+
+// An endpoint, then a connection to it: from its pool, or a new one. A loop, because a connection attempt may fail at
+// once and another endpoint be asked.
+void Exchanges::choose(Exchange& exchange) {
+  LocalSnapshot& snapshot = *exchange.snapshot;
+  const routes::Backend& backend = snapshot.snapshot().backends()[exchange.route->backend];
+  BackendView& view = snapshot.views[exchange.route->backend];
+  for (;;) {
+    const Handle chosen = choose_endpoint(*core_.endpoints, view, backend.model.balance, exchange.tried);
+    EndpointState* endpoint = core_.endpoints->find(chosen);
+    // When every endpoint was tried, the last failure tells more than "empty".
+    if (endpoint == nullptr) return fail(exchange, Event::failed, exchange.last_failure);
+    exchange.tries += 1;
+    exchange.endpoint = chosen;
+    endpoint->active += 1;
+    if (!exchange.fresh_only) {
+      const Handle pooled = core_.backends->lease_idle(*endpoint, exchange.self, !exchange.replayable);
+      if (pooled) {
+        step(exchange, Event::lease);
+        return attach(exchange, pooled);
+      }
+    }
+    const auto opened = core_.backends->open(chosen, exchange.self, backend.model);
+    if (opened) {
+      step(exchange, Event::connect);
+      exchange.backend = *opened;
+      if (!request_is_whole(exchange)) {  // the rest of the body waits in the kernel until there is a connection
+        core_.reactor.receive(core_.clients->find(exchange.client)->socket, Receive::paused);
+      }
+      return;
+    }
+    detach_endpoint(exchange);
+    exchange.tried.push_back(chosen);
+    exchange.last_failure = opened.error().cause;
+    core_.counters.retries[static_cast<std::size_t>(opened.error().cause)] += 1;
+    if (exchange.tries > backend.model.retries) return fail(exchange, Event::failed, opened.error().cause);
+  }
+}
+
+void Exchanges::on_leased(Handle handle, Handle backend) {
+  Exchange* exchange = live(handle);
+  if (exchange == nullptr) return core_.backends->close(backend, Cause::cancelled);
+  step(*exchange, Event::lease);
+  attach(*exchange, backend);
+}
+
+void Exchanges::attach(Exchange& exchange, Handle backend) {
+  exchange.backend = backend;
+  exchange.reused = core_.backends->find(backend)->served > 0;
+  exchange.handed_over = core_.reactor.now();
+  send_request(exchange);
+}
+
+void Exchanges::detach_endpoint(Exchange& exchange) {
+  EndpointState* endpoint = core_.endpoints->find(exchange.endpoint);
+  if (endpoint != nullptr) {
+    endpoint->active -= 1;
+    core_.endpoints->settle(exchange.endpoint);
+  }
+  exchange.endpoint = {};
+}
+
+void Exchanges::on_backend_failed(Handle handle, Cause cause) {
+  Exchange* exchange = live(handle);
+  if (exchange == nullptr) return;
+  exchange->backend = {};
+  if (exchange->life.is(State::tunnelling)) return close_tunnel(*exchange, cause);
+  if (response_has_begun(*exchange)) return cut_short(*exchange, cause);
+  retry_or_fail(*exchange, cause);
+}
+
+// No final response has begun. The backend connection is closed.
+void Exchanges::retry_or_fail(Exchange& exchange, Cause cause) {
+  const routes::BackendModel& model = exchange.snapshot->snapshot().backends()[exchange.route->backend].model;
+  const bool was_sent = !exchange.life.is(State::connecting);
+  const RetryVerdict verdict = lifecycle::may_retry({.response_begun = exchange.response_bytes,
+                                                     .request_sent = was_sent,
+                                                     .idempotent = wire::idempotent(exchange.method),
+                                                     .connection_reused = exchange.reused,
+                                                     .body_replayable = exchange.replayable,
+                                                     .tries = exchange.tries,
+                                                     .tries_max = model.retries + 1});
+  if (verdict == RetryVerdict::no) return fail(exchange, Event::failed, cause);
+  core_.counters.retries[static_cast<std::size_t>(cause)] += 1;
+  if (verdict == RetryVerdict::another_endpoint) exchange.tried.push_back(exchange.endpoint);
+  exchange.last_failure = cause;
+  exchange.fresh_only = exchange.fresh_only || verdict == RetryVerdict::fresh_connection;
+  detach_endpoint(exchange);
+  exchange.timer.disarm();
+  if (was_sent) {
+    Chain again = std::move(exchange.kept);
+    again.push(std::move(exchange.outgoing));
+    exchange.outgoing = std::move(again);
+  }
+  step(exchange, Event::retry);
+  choose(exchange);
+}
+
+bool Exchanges::response_has_begun(const Exchange& exchange) const {
+  return exchange.life.is(State::crossing) || exchange.life.is(State::downloading);
+}
+
+// The exchange ends without a response from the endpoint that could be passed on.
+void Exchanges::fail(Exchange& exchange, Event event, Cause cause) {
+  if (response_has_begun(exchange)) return cut_short(exchange, cause);
+  if (exchange.backend) core_.backends->close(exchange.backend, cause);
+  exchange.backend = {};
+  answer(exchange, cause);
+  step(exchange, event);
+  end(exchange, cause);
+}
+
+// An answer of our own, and what becomes of the client's connection after it.
+void Exchanges::answer(Exchange& exchange, Cause cause) {
+  ClientConnection* client = core_.clients->find(exchange.client);
+  if (client == nullptr || client->life.ended()) return;
+  const int status = base::facts(cause).status;
+  if (status == 0) return core_.clients->close(exchange.client, cause, CloseMode::flush);
+  const bool whole = request_is_whole(exchange);
+  const bool keep = exchange.client_keeps && whole && !core_.stopping;
+  exchange.status = static_cast<std::uint16_t>(status);
+  Chain out;
+  out.push(wire::write_own_response(core_.reactor.blocks(), status, base::facts(cause).words, base::name(cause),
+                                    exchange.method == wire::Method::head, keep,
+                                    status == 503 ? "Retry-After: 1\r\n" : ""));
+  core_.clients->send(*client, std::move(out));
+  if (keep) {
+    core_.clients->exchange_kept(*client);
+  } else {
+    core_.clients->exchange_last(*client, whole);
+  }
+}
+
+void Exchanges::on_client_left(Handle handle, Cause cause) {
+  Exchange* exchange = live(handle);
+  if (exchange == nullptr) return;
+  if (exchange->backend) core_.backends->close(exchange->backend, cause);
+  exchange->backend = {};
+  step(*exchange, Event::client_left);
+  end(*exchange, cause);
+}
+
+void Exchanges::on_client_finished(Handle handle) {
+  Exchange* exchange = live(handle);
+  if (exchange == nullptr) return;
+  if (exchange->life.is(State::tunnelling)) return tunnel_finished(*exchange, owner_client);
+  // A half-close after a whole request is legal; the response is still wanted.
+  if (request_is_whole(*exchange)) return;
+  const Handle client = exchange->client;
+  on_client_left(handle, Cause::client_aborted);
+  core_.clients->close(client, Cause::client_aborted, CloseMode::drop);
+}
+
+void Exchanges::end(Exchange& exchange, Cause cause) {
+  ClientConnection* client = core_.clients->find(exchange.client);
+  if (client != nullptr) record(exchange, *client, cause);
+  detach_endpoint(exchange);
+  exchange.timer.disarm();
+  exchange.outgoing.clear();
+  exchange.kept.clear();
+  dead_.push_back(exchange.self);
+}
+
+void Exchanges::record(const Exchange& exchange, const ClientConnection& client, Cause cause) {
+  const EndpointState* endpoint = core_.endpoints->find(exchange.endpoint);
+  const base::Instant now = core_.reactor.now();
+  observe::ExchangeRecord record;
+  record.listener = client.listener->label;
+  if (exchange.route != nullptr) {
+    record.route = exchange.route->label;
+    record.backend = exchange.snapshot->snapshot().backends()[exchange.route->backend].label;
+  }
+  if (endpoint != nullptr) {
+    record.endpoint = endpoint->label;
+    record.endpoint_address = endpoint->address;
+  }
+  record.status = exchange.status;
+  record.tries = exchange.tries;
+  record.reused = exchange.reused;
+  record.cause = cause;
+  record.bytes_received = exchange.request_bytes;
+  record.bytes_sent = exchange.response_sent;
+  record.until_backend = exchange.handed_over - exchange.started;
+  record.until_response = exchange.first_byte - exchange.started;
+  record.total = now - exchange.started;
+  core_.counters.record(record);
+  if (core_.access_log == nullptr || core_.log_format == observe::LogFormat::off) return;
+
+  record.client = client.peer;
+  record.method = text_part(exchange, 0);
+  record.authority = text_part(exchange, 1);
+  record.target = text_part(exchange, 2);
+  record.referer = text_part(exchange, 3);
+  record.user_agent = text_part(exchange, 4);
+  record.protocol = exchange.client_minor == 0 ? "HTTP/1.0" : "HTTP/1.1";
+  if (client.secure != nullptr) record.tls = client.secure->session.protocol();
+  record.started = exchange.started_wall;
+  observe::format_record(record, core_.log_format, core_.labels, core_.log_line);
+  if (!core_.access_log->push(core_.log_line)) core_.counters.log_lines_dropped += 1;
+}
+
+void Exchanges::record_refusal(const ClientConnection& client, Cause cause) {
+  Exchange refused;
+  refused.started = refused.handed_over = refused.first_byte = core_.reactor.now();
+  refused.started_wall = core_.reactor.clock().wall();
+  refused.status = static_cast<std::uint16_t>(base::facts(cause).status);
+  record(refused, client, cause);
+}
+
+void Exchanges::arm_for_state(Exchange& exchange) {
+  const routes::Timeouts& timeouts = exchange.snapshot->model().timeouts;
+  exchange.unsent_before = SIZE_MAX;
+  switch (exchange.life.state()) {
+    case State::choosing:
+    case State::connecting: return;  // the connection has the deadline
+    case State::uploading: return core_.arm(exchange.timer, timeouts.client_body);
+    case State::awaiting: return core_.arm(exchange.timer, exchange.route->response_timeout);
+    case State::crossing:
+    case State::downloading: return core_.arm(exchange.timer, timeouts.backend_body);
+    case State::tunnelling: return core_.arm(exchange.timer, timeouts.tunnel_idle);
+    case State::ended: return;
+  }
+}
+
+// Who is to blame is seen from where bytes are stuck: a side with unsent output is the one that does not read.
+void Exchanges::on_timer(Handle handle) {
+  Exchange* exchange = live(handle);
+  if (exchange == nullptr) return;
+  ClientConnection* client = core_.clients->find(exchange->client);
+  BackendConnection* backend = core_.backends->find(exchange->backend);
+  const std::size_t to_client = client == nullptr ? 0 : core_.clients->unsent(*client);
+  const std::size_t to_backend = backend == nullptr ? 0 : core_.reactor.unsent(backend->socket);
+  const std::size_t unsent = to_client + to_backend;
+  if (unsent > 0 && unsent != exchange->unsent_before) {  // slow, but it moves
+    arm_for_state(*exchange);
+    exchange->unsent_before = unsent;
+    return;
+  }
+  switch (exchange->life.state()) {
+    case State::uploading:
+      return fail(*exchange, Event::deadline,
+                  to_backend > 0 ? Cause::backend_write_timeout : Cause::client_body_timeout);
+    case State::awaiting: return fail(*exchange, Event::deadline, Cause::backend_response_timeout);
+    case State::tunnelling: return close_tunnel(*exchange, Cause::tunnel_idle_timeout);
+    default: return cut_short(*exchange, to_client > 0 ? Cause::client_write_timeout : Cause::backend_body_timeout);
+  }
+}
+
+void Exchanges::bury() {
+  for (const Handle handle : dead_) exchanges_.erase(handle);
+  dead_.clear();
+}
+
+}  // namespace ebb::gate

@@ -1,0 +1,57 @@
+// All workers of the process: their threads, the way in for configurations and the way out for counters. Used by the
+// control plane's threads; talks to workers by message only.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "gate/worker.h"
+
+namespace ebb::gate {
+
+struct FleetOptions {
+  std::uint32_t workers = 1;
+  reactor::Kind io = reactor::Kind::automatic;
+  reactor::SocketLimits socket_limits;
+  observe::AccessLog* access_log = nullptr;  // outlives the fleet
+  std::uint32_t clients_max = UINT32_MAX;    // of the process
+};
+
+class Fleet {
+ public:
+  // The error is a sentence.
+  static std::unique_ptr<Fleet> start(const FleetOptions& options, const base::Labels& labels, std::string& error);
+  ~Fleet();
+
+  const char* io_name() const;
+  std::size_t size() const { return members_.size(); }
+
+  // Waits until every worker has it. Listeners are tried before any worker is told: if one cannot be bound, nothing
+  // changes and the reasons come back.
+  std::vector<std::string> apply(const Configuration& configuration);
+
+  // The callback gets the copies of those workers that have answered, from a worker's thread or from this one.
+  void collect(std::function<void(std::vector<observe::Counters>)> done);
+
+  // Refuse new connections, let exchanges end, cut what is left after the grace.
+  void stop(base::Duration grace);
+
+ private:
+  struct Member {
+    std::unique_ptr<reactor::Reactor> reactor;
+    std::unique_ptr<Worker> worker;
+    std::thread thread;
+  };
+
+  Fleet() = default;
+  void ask_all(const std::function<void(Worker&)>& question);
+
+  std::vector<Member> members_;
+  std::vector<base::Address> bound_;  // listeners of the last configuration
+  bool stopped_ = false;
+};
+
+}  // namespace ebb::gate

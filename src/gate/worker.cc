@@ -1,0 +1,220 @@
+#include "gate/worker.h"
+
+#include <algorithm>
+
+namespace ebb::gate {
+
+using base::Cause;
+using base::Handle;
+using base::Owner;
+
+Worker::Worker(reactor::Reactor& reactor, const base::Labels& labels, const WorkerOptions& options)
+    : core_{.reactor = reactor, .labels = labels},
+      clients_(core_),
+      exchanges_(core_),
+      backends_(core_),
+      endpoints_(core_) {
+  core_.access_log = options.access_log;
+  core_.clients_max = options.clients_max;
+  core_.clients = &clients_;
+  core_.exchanges = &exchanges_;
+  core_.backends = &backends_;
+  core_.endpoints = &endpoints_;
+}
+
+Worker::~Worker() {
+  if (!core_.current) return;
+  drain();
+  cut();
+}
+
+namespace {
+
+observe::LogFormat log_format(routes::LogFormat format) {
+  switch (format) {
+    case routes::LogFormat::off: return observe::LogFormat::off;
+    case routes::LogFormat::json: return observe::LogFormat::json;
+    case routes::LogFormat::common: return observe::LogFormat::common;
+  }
+  return observe::LogFormat::off;
+}
+
+}  // namespace
+
+std::vector<std::string> Worker::apply(Configuration configuration) {
+  std::vector<std::string> problems;
+  SnapshotRef next(new LocalSnapshot(std::move(configuration), snapshots_alive_));
+  endpoints_.enter(*next);
+  core_.current = next;
+  core_.log_format = log_format(next->model().access_log.format);
+  core_.counters.generation = next->snapshot().generation();
+  open_listeners(*next, problems);
+  bury();
+  return problems;
+}
+
+// A listener is known by its address: one that stays keeps its socket and gets the new certificates; its connections
+// keep what they began with.
+void Worker::open_listeners(const LocalSnapshot& snapshot, std::vector<std::string>& problems) {
+  std::vector<Handle> unlisted;
+  listeners_.for_each([&unlisted](Handle handle, std::shared_ptr<ListenerState>&) { unlisted.push_back(handle); });
+  const std::vector<routes::Listener>& wanted = snapshot.snapshot().listeners();
+  std::vector<std::size_t> missing;
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    const auto known = std::find_if(unlisted.begin(), unlisted.end(), [&](Handle handle) {
+      return (*listeners_.find(handle))->model.bind == wanted[i].model.bind;
+    });
+    if (known == unlisted.end()) {
+      missing.push_back(i);
+      continue;
+    }
+    // Connections hold the old state; a new one takes its place for those to come.
+    std::shared_ptr<ListenerState>& place = *listeners_.find(*known);
+    place =
+        std::make_shared<ListenerState>(wanted[i].model, wanted[i].label, snapshot.configuration().tls[i], place->id);
+    unlisted.erase(known);
+  }
+  for (const Handle handle : unlisted) {
+    core_.reactor.close_listener((*listeners_.find(handle))->id);
+    listeners_.erase(handle);
+  }
+  for (const std::size_t i : missing) {
+    const Handle handle = listeners_.emplace();
+    const auto opened = core_.reactor.listen(wanted[i].model.bind, {owner_listener, handle});
+    if (!opened) {
+      problems.push_back("listener " + wanted[i].model.name + " at " + wanted[i].model.bind.text() +
+                         " cannot be opened: " + opened.error().where);
+      listeners_.erase(handle);
+      continue;
+    }
+    *listeners_.find(handle) =
+        std::make_shared<ListenerState>(wanted[i].model, wanted[i].label, snapshot.configuration().tls[i], *opened);
+  }
+}
+
+void Worker::drain() {
+  if (core_.stopping) return;
+  core_.stopping = true;
+  std::vector<Handle> all;
+  listeners_.for_each([&all](Handle handle, std::shared_ptr<ListenerState>&) { all.push_back(handle); });
+  for (const Handle handle : all) {
+    core_.reactor.close_listener((*listeners_.find(handle))->id);
+    listeners_.erase(handle);
+  }
+  clients_.close_idle(Cause::shutdown);
+  bury();
+}
+
+void Worker::cut() {
+  clients_.close_all(Cause::shutdown);
+  backends_.close_all(Cause::shutdown);
+  bury();
+}
+
+void Worker::bury() {
+  exchanges_.bury();
+  clients_.bury();
+  backends_.bury();
+}
+
+void Worker::on_round_end() {
+  clients_.read_queued();
+  bury();
+}
+
+void Worker::on_accepted(Owner owner, reactor::SocketId socket, const base::Address& peer) {
+  std::shared_ptr<ListenerState>* listener = listeners_.find(owner.handle);
+  if (listener == nullptr) return core_.reactor.close(socket, reactor::CloseMode::reset);
+  clients_.accept(*listener, socket, peer);
+}
+
+void Worker::on_connected(Owner owner) { backends_.on_connected(owner.handle); }
+
+void Worker::on_received(Owner owner, base::Slice bytes) {
+  if (owner.kind == owner_client) return clients_.on_received(owner.handle, std::move(bytes));
+  backends_.on_received(owner.handle, std::move(bytes));
+}
+
+void Worker::on_peer_finished(Owner owner) {
+  if (owner.kind == owner_client) return clients_.on_peer_finished(owner.handle);
+  backends_.on_peer_finished(owner.handle);
+}
+
+void Worker::on_drained(Owner owner) {
+  if (owner.kind == owner_client) return clients_.on_drained(owner.handle);
+  const BackendConnection* connection = backends_.find(owner.handle);
+  if (connection != nullptr) exchanges_.on_backend_drained(connection->exchange);
+}
+
+void Worker::on_pumped(Owner owner, std::uint64_t moved, bool done) {
+  if (owner.kind == owner_client) {
+    const ClientConnection* client = clients_.find(owner.handle);
+    if (client != nullptr) exchanges_.on_pumped(client->exchange, owner_client, moved, done);
+    return;
+  }
+  const BackendConnection* connection = backends_.find(owner.handle);
+  if (connection != nullptr) exchanges_.on_pumped(connection->exchange, owner_backend, moved, done);
+}
+
+void Worker::on_failed(Owner owner, const base::Error& error) {
+  if (owner.kind == owner_client) return clients_.on_failed(owner.handle, error);
+  backends_.on_failed(owner.handle, error);
+}
+
+void Worker::on_timer(Owner owner) {
+  switch (owner.kind) {
+    case owner_client: return clients_.on_timer(owner.handle);
+    case owner_backend: return backends_.on_timer(owner.handle);
+    case owner_exchange: return exchanges_.on_timer(owner.handle);
+  }
+}
+
+observe::Counters Worker::collect() {
+  observe::Counters copy = core_.counters;
+  clients_.count_states(copy.client_connections);
+  backends_.count_states(copy.backend_connections);
+  copy.exchanges = exchanges_.size();
+  copy.buffer_bytes = core_.reactor.blocks().bytes_in_use();
+  copy.snapshots_alive = snapshots_alive_;
+  reactor::Counters& loop = core_.reactor.counters();
+  copy.loop_rounds = loop.loops;
+  copy.receives = loop.receives;
+  copy.sends = loop.sends;
+  copy.spliced_bytes = loop.spliced_bytes;
+  copy.loop_lag_max = std::exchange(loop.lag_max, base::Duration{});
+  return copy;
+}
+
+Audit Worker::audit() {
+  Audit audit{.clients = clients_.size(),
+              .backends = backends_.size(),
+              .exchanges = exchanges_.size(),
+              .endpoints = endpoints_.size(),
+              .blocks_in_use = core_.reactor.blocks().bytes_in_use(),
+              .snapshots = snapshots_alive_,
+              .missing_transitions = core_.counters.missing_transitions};
+  // A connection with an exchange is ended by the exchange's deadline; an exchange that connects, by its connection's.
+  clients_.for_each([&audit](Handle, ClientConnection& client) {
+    if (!client.life.ended() && !client.timer.armed() && !client.exchange) audit.without_deadline += 1;
+  });
+  backends_.for_each([&audit](Handle, BackendConnection& backend) {
+    if (!backend.life.ended() && !backend.timer.armed() && !backend.exchange) audit.without_deadline += 1;
+  });
+  exchanges_.for_each([&audit, this](Handle, Exchange& exchange) {
+    if (exchange.life.ended() || exchange.timer.armed()) return;
+    const BackendConnection* backend = backends_.find(exchange.backend);
+    if (backend == nullptr || !backend->timer.armed()) audit.without_deadline += 1;
+  });
+  return audit;
+}
+
+base::Address Worker::listener_address(std::string_view name) const {
+  base::Address found;
+  const_cast<base::SlotMap<std::shared_ptr<ListenerState>>&>(listeners_)
+      .for_each([&](Handle, std::shared_ptr<ListenerState>& listener) {
+        if (listener->model.name == name) found = core_.reactor.local_address(listener->id);
+      });
+  return found;
+}
+
+}  // namespace ebb::gate

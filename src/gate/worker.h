@@ -1,0 +1,77 @@
+// One worker: a thread's share of the data plane. It receives the reactor's events, hands each to the part that it is
+// for, and buries the dead when a round is over. All of it runs on one thread; other threads reach it by
+// reactor.post().
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "gate/backends.h"
+#include "gate/clients.h"
+#include "gate/core.h"
+#include "gate/endpoints.h"
+#include "gate/exchanges.h"
+
+namespace ebb::gate {
+
+struct WorkerOptions {
+  std::uint32_t clients_max = UINT32_MAX;
+  observe::AccessLog::Ring* access_log = nullptr;
+};
+
+// What the simulator's checkers look at.
+struct Audit {
+  std::size_t clients = 0;
+  std::size_t backends = 0;
+  std::size_t exchanges = 0;
+  std::size_t endpoints = 0;
+  std::size_t without_deadline = 0;  // live things that nothing would ever end
+  std::size_t blocks_in_use = 0;
+  std::uint64_t snapshots = 0;
+  std::uint64_t missing_transitions = 0;
+};
+
+class Worker final : public reactor::Handler {
+ public:
+  Worker(reactor::Reactor& reactor, const base::Labels& labels, const WorkerOptions& options);
+  ~Worker() override;
+
+  // Swaps the configuration in: routes and endpoints at once, listeners by difference. Open connections stay. What
+  // could not be done (a listener that does not bind) comes back in words.
+  std::vector<std::string> apply(Configuration configuration);
+
+  // No new connections; answers end their connections; idle ones close.
+  void drain();
+  // Everything that is still open is cut.
+  void cut();
+  bool quiet() const { return clients_.size() == 0 && exchanges_.size() == 0; }
+
+  observe::Counters collect();  // a copy, with the gauges of this moment
+  Audit audit();
+  base::Address listener_address(std::string_view name) const;
+
+  void on_accepted(base::Owner owner, reactor::SocketId socket, const base::Address& peer) override;
+  void on_connected(base::Owner owner) override;
+  void on_received(base::Owner owner, base::Slice bytes) override;
+  void on_peer_finished(base::Owner owner) override;
+  void on_drained(base::Owner owner) override;
+  void on_pumped(base::Owner owner, std::uint64_t moved, bool done) override;
+  void on_failed(base::Owner owner, const base::Error& error) override;
+  void on_timer(base::Owner owner) override;
+  void on_round_end() override;
+
+ private:
+  void open_listeners(const LocalSnapshot& snapshot, std::vector<std::string>& problems);
+  void bury();
+
+  std::uint64_t snapshots_alive_ = 0;
+  Core core_;
+  Clients clients_;
+  Exchanges exchanges_;
+  Backends backends_;
+  Endpoints endpoints_;
+  base::SlotMap<std::shared_ptr<ListenerState>> listeners_;
+};
+
+}  // namespace ebb::gate

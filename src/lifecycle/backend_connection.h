@@ -1,0 +1,67 @@
+// The life of a connection to an endpoint.
+//
+//   connecting ──▶ leased ◀──▶ idle       an exchange leases it; an idle one waits in the pool of its endpoint
+//                    │           │
+//                    ▼           │
+//               tunnelling       │
+//                    ▼           ▼
+//                          closed
+#pragma once
+
+#include "lifecycle/machine.h"
+
+namespace ebb::lifecycle {
+
+#define EBB_BACKEND_STATES(X) X(connecting) X(leased) X(idle) X(tunnelling) X(closed)
+#define EBB_BACKEND_EVENTS(X)                                                   \
+  X(connected)                                                                  \
+  X(lease)    /* an exchange takes it */                                        \
+  X(release)  /* its exchange is over and it may serve another */               \
+  X(upgraded) /* its exchange became a tunnel */                                \
+  X(deadline) /* connecting or idle for too long, or its exchange's deadline */ \
+  X(left)     /* the endpoint finished, reset, refused or died */               \
+  X(ended)    /* by our will: budget, endpoint gone, exchange failed */
+
+struct BackendConnectionLife {
+  enum class State : std::uint8_t { EBB_BACKEND_STATES(EBB_ENUMERATOR) };
+  enum class Event : std::uint8_t { EBB_BACKEND_EVENTS(EBB_ENUMERATOR) };
+  static constexpr std::string_view state_names[] = {EBB_BACKEND_STATES(EBB_ENUMERATOR_NAME)};
+  static constexpr std::string_view event_names[] = {EBB_BACKEND_EVENTS(EBB_ENUMERATOR_NAME)};
+  static constexpr State first = State::connecting;
+  static constexpr State last = State::closed;
+
+  using S = State;
+  using E = Event;
+  static constexpr Row<State, Event> rows[] = {
+      {S::connecting, E::connected, S::leased},
+      {S::connecting, E::deadline, S::closed},
+      {S::connecting, E::left, S::closed},
+      {S::connecting, E::ended, S::closed},
+
+      {S::leased, E::release, S::idle},
+      {S::leased, E::upgraded, S::tunnelling},
+      {S::leased, E::deadline, S::closed},
+      {S::leased, E::left, S::closed},
+      {S::leased, E::ended, S::closed},
+
+      {S::idle, E::lease, S::leased},
+      {S::idle, E::deadline, S::closed},
+      {S::idle, E::left, S::closed},
+      {S::idle, E::ended, S::closed},
+
+      {S::tunnelling, E::deadline, S::closed},
+      {S::tunnelling, E::left, S::closed},
+      {S::tunnelling, E::ended, S::closed},
+  };
+};
+
+using BackendConnectionMachine = Machine<BackendConnectionLife>;
+static_assert(BackendConnectionMachine::deterministic());
+static_assert(BackendConnectionMachine::last_is_terminal());
+static_assert(BackendConnectionMachine::all_reach_last());
+static_assert(BackendConnectionMachine::every_live_state_has(BackendConnectionLife::Event::deadline),
+              "no deadline: a leak");
+static_assert(BackendConnectionMachine::every_live_state_has(BackendConnectionLife::Event::left));
+static_assert(BackendConnectionMachine::every_live_state_has(BackendConnectionLife::Event::ended));
+
+}  // namespace ebb::lifecycle

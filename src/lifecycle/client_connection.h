@@ -1,0 +1,88 @@
+// The life of a connection that a client opened.
+//
+//   handshaking ──▶ idle ◀──────────── kept ───────────┐
+//                    │ ▲                               │
+//              bytes │ └─ (no exchange without a head) │
+//                    ▼                                 │
+//                 reading ── head complete ──▶ serving ┴─▶ tunnelling
+//                    │                           │             │
+//                 refused                       last           │
+//                    ▼                           ▼             ▼
+//                 lingering ────────────────────────────────▶ closed
+//
+// `lingering` is RFC 9112 9.6: our side is finished, what the client still sends is read and thrown away, because a
+// close with unread bytes makes the kernel send a reset that may destroy the response on its way.
+#pragma once
+
+#include "lifecycle/machine.h"
+
+namespace ebb::lifecycle {
+
+#define EBB_CLIENT_STATES(X) X(handshaking) X(idle) X(reading) X(serving) X(tunnelling) X(lingering) X(closed)
+#define EBB_CLIENT_EVENTS(X)                                       \
+  X(secured)       /* the TLS handshake is done */                 \
+  X(bytes)         /* the first bytes of a head */                 \
+  X(head_complete) /* an exchange begins */                        \
+  X(refused)       /* what came is no request that we serve */     \
+  X(kept)          /* the exchange ended, the next one may come */ \
+  X(last)          /* the exchange ended, no other may come */     \
+  X(upgraded)      /* the exchange became a tunnel */              \
+  X(deadline)      /* the state lasted too long */                 \
+  X(left)          /* the client finished, reset or died */        \
+  X(ended)         /* by our will: abort, tunnel over, shutdown */
+
+struct ClientConnectionLife {
+  enum class State : std::uint8_t { EBB_CLIENT_STATES(EBB_ENUMERATOR) };
+  enum class Event : std::uint8_t { EBB_CLIENT_EVENTS(EBB_ENUMERATOR) };
+  static constexpr std::string_view state_names[] = {EBB_CLIENT_STATES(EBB_ENUMERATOR_NAME)};
+  static constexpr std::string_view event_names[] = {EBB_CLIENT_EVENTS(EBB_ENUMERATOR_NAME)};
+  static constexpr State first = State::idle;
+  static constexpr State last = State::closed;
+
+  using S = State;
+  using E = Event;
+  static constexpr Row<State, Event> rows[] = {
+      {S::handshaking, E::secured, S::idle},
+      {S::handshaking, E::deadline, S::closed},
+      {S::handshaking, E::left, S::closed},
+      {S::handshaking, E::refused, S::lingering},
+      {S::handshaking, E::ended, S::closed},
+
+      {S::idle, E::bytes, S::reading},
+      {S::idle, E::deadline, S::closed},
+      {S::idle, E::left, S::closed},
+      {S::idle, E::ended, S::closed},
+
+      {S::reading, E::head_complete, S::serving},
+      {S::reading, E::refused, S::lingering},
+      {S::reading, E::deadline, S::lingering},
+      {S::reading, E::left, S::closed},
+      {S::reading, E::ended, S::closed},
+
+      {S::serving, E::kept, S::idle},
+      {S::serving, E::last, S::lingering},
+      {S::serving, E::upgraded, S::tunnelling},
+      {S::serving, E::deadline, S::closed},
+      {S::serving, E::left, S::closed},
+      {S::serving, E::ended, S::closed},
+
+      {S::tunnelling, E::deadline, S::closed},
+      {S::tunnelling, E::left, S::closed},
+      {S::tunnelling, E::ended, S::closed},
+
+      {S::lingering, E::deadline, S::closed},
+      {S::lingering, E::left, S::closed},
+      {S::lingering, E::ended, S::closed},
+  };
+};
+
+using ClientConnectionMachine = Machine<ClientConnectionLife>;
+static_assert(ClientConnectionMachine::deterministic());
+static_assert(ClientConnectionMachine::last_is_terminal());
+static_assert(ClientConnectionMachine::all_reach_last());
+static_assert(ClientConnectionMachine::every_live_state_has(ClientConnectionLife::Event::deadline),
+              "no deadline: a leak");
+static_assert(ClientConnectionMachine::every_live_state_has(ClientConnectionLife::Event::left));
+static_assert(ClientConnectionMachine::every_live_state_has(ClientConnectionLife::Event::ended));
+
+}  // namespace ebb::lifecycle
