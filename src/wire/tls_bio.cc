@@ -53,14 +53,19 @@ BIO_METHOD* make_method() {
   return method;
 }
 
-}  // namespace
-
-BIO* new_transfer_bio() {
+BIO* make_bio() {
   static BIO_METHOD* const method = make_method();
   BIO* bio = BIO_new(method);
   EBB_ASSERT(bio != nullptr);
   BIO_set_init(bio, 1);
   return bio;
+}
+
+}  // namespace
+
+BIO* thread_bio() {
+  static thread_local const BioPointer bio(make_bio());
+  return bio.get();
 }
 
 }  // namespace ebb::wire

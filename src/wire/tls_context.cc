@@ -216,7 +216,8 @@ std::vector<std::string> OpensslServerContext::names() const {
 SslPointer OpensslServerContext::new_session() const {
   SslPointer ssl(SSL_new(default_.context));
   EBB_ASSERT(ssl != nullptr);
-  BIO* bio = new_transfer_bio();
+  BIO* bio = thread_bio();
+  BIO_up_ref(bio);  // SSL_set_bio() takes one reference
   SSL_set_bio(ssl.get(), bio, bio);
   SSL_set_accept_state(ssl.get());
   return ssl;
