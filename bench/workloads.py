@@ -1,0 +1,117 @@
+"""What is asked of a contestant in one window, and what that cost its process."""
+
+import dataclasses
+import json
+import pathlib
+import re
+import subprocess
+import time
+
+from contestants import LOAD_CORE, ROOT
+
+POST_SCRIPT = ROOT / "bench" / "post.lua"
+CONNECT = ROOT / "build" / "connect"
+MEBIBYTE = 1 << 20
+
+
+@dataclasses.dataclass
+class Workload:
+    name: str
+    title: str
+    scheme: str  # which port: plain or tls
+    path: str = "/small"
+    options: tuple = ()
+    mode: str = ""  # of bench/connect.cc; "" is wrk
+    unit: str = "us"  # us: CPU microseconds per request; mb: MB per CPU second; kib: KiB per idle connection
+
+
+WORKLOADS = [
+    Workload("h1_keepalive", "h1 keep-alive, 128 B, 64 connections", "plain", options=("-c", "64")),
+    Workload("h1_new", "h1, new connection per request", "plain", options=("-c", "64", "-H", "Connection: close")),
+    Workload("h1_post", "h1 POST 16 KiB", "plain", "/post", ("-c", "64", "-s", str(POST_SCRIPT))),
+    Workload("tls_keepalive", "TLS 1.3 keep-alive, 128 B, 64 connections", "tls", options=("-c", "64")),
+    Workload("tls_full", "TLS 1.3 full handshake per request (P-256)", "tls", mode="full"),
+    Workload("tls_resumed", "TLS 1.3 resumed handshake per request", "tls", mode="resumed"),
+    Workload("big_plain", "1 MiB response, plain", "plain", "/big", ("-c", "16"), unit="mb"),
+    Workload("big_tls", "1 MiB response, TLS", "tls", "/big", ("-c", "16"), unit="mb"),
+    Workload("idle_plain", "idle client connection, plain", "plain", mode="plain-hold", unit="kib"),
+    Workload("idle_tls", "idle client connection, TLS", "tls", mode="tls-hold", unit="kib"),
+]
+
+
+def schedstat(pid):
+    """Nanoseconds that all threads ran, and that they were ready but had to wait for the core."""
+    ran = waited = 0
+    for task in pathlib.Path(f"/proc/{pid}/task").iterdir():
+        try:
+            fields = (task / "schedstat").read_text().split()
+        except FileNotFoundError:
+            continue
+        ran, waited = ran + int(fields[0]), waited + int(fields[1])
+    return ran, waited
+
+
+def pss_kib(pid):
+    return int(re.search(r"^Pss:\s+(\d+) kB", pathlib.Path(f"/proc/{pid}/smaps_rollup").read_text(), re.MULTILINE).group(1))
+
+
+def _microseconds(text):
+    number, unit = re.fullmatch(r"([\d.]+)(us|ms|s|m)", text).groups()
+    return float(number) * {"us": 1, "ms": 1e3, "s": 1e6, "m": 60e6}[unit]
+
+
+def wrk(workload, port, seconds):
+    scheme = "https" if workload.scheme == "tls" else "http"
+    command = ["taskset", "-c", str(LOAD_CORE), "wrk", "-t1", f"-d{seconds}s", "--latency", *workload.options,
+               "-H", "Host: bench.test", f"{scheme}://127.0.0.1:{port}{workload.path}"]
+    output = subprocess.run(command, check=True, capture_output=True, text=True, timeout=seconds + 30).stdout
+    requests, elapsed = re.search(r"(\d+) requests in ([\d.]+m?s)", output).groups()
+    errors = re.search(r"Socket errors: connect (\d+), read (\d+), write (\d+), timeout (\d+)", output)
+    bad_status = re.search(r"Non-2xx or 3xx responses: (\d+)", output)
+    failed = sum(map(int, errors.groups())) if errors else 0
+    return {"requests": int(requests), "seconds": _microseconds(elapsed) / 1e6,
+            "failed": failed + (int(bad_status.group(1)) if bad_status else 0),
+            "p50_us": _microseconds(re.search(r"^\s+50%\s+(\S+)", output, re.MULTILINE).group(1)),
+            "p99_us": _microseconds(re.search(r"^\s+99%\s+(\S+)", output, re.MULTILINE).group(1))}
+
+
+def shake_hands(workload, port, seconds):
+    command = ["taskset", "-c", str(LOAD_CORE), str(CONNECT), workload.mode, "127.0.0.1", str(port), str(seconds)]
+    result = json.loads(subprocess.run(command, check=True, capture_output=True, text=True, timeout=seconds + 30).stdout)
+    if workload.mode == "resumed" and result["resumed"] < 0.9 * result["requests"]:
+        raise RuntimeError(f"only {result['resumed']} of {result['requests']} handshakes were resumed")
+    return result
+
+
+def hold(workload, port, count, pid):
+    """Memory per idle connection: the process is measured without and with them, both after it has seen traffic."""
+    command = ["taskset", "-c", str(LOAD_CORE), str(CONNECT), workload.mode, "127.0.0.1", str(port), str(count)]
+    before = pss_kib(pid)
+    client = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    try:
+        if client.stdout.readline() != "held\n":
+            raise RuntimeError("the idle connections could not be opened")
+        time.sleep(1.0)  # buffers that are released when idle need a moment to be
+        during = pss_kib(pid)
+    finally:
+        client.stdin.close()
+        client.wait(timeout=30)
+    return {"connections": count, "before_kib": before, "during_kib": during}
+
+
+def window(workload, contestant, seconds, idle_connections):
+    """One contestant, one window: what it did, what it cost."""
+    port = contestant.ports[workload.scheme]
+    if workload.unit == "kib":
+        result = hold(workload, port, idle_connections, contestant.pid)
+        result["value"] = max(0, result["during_kib"] - result["before_kib"]) / idle_connections
+        return result
+    ran_before, waited_before = schedstat(contestant.pid)
+    result = (shake_hands if workload.mode else wrk)(workload, port, seconds)
+    ran, waited = (after - before for after, before in zip(schedstat(contestant.pid), (ran_before, waited_before)))
+    result["cpu_ns"], result["waited_ns"], result["pss_kib"] = ran, waited, pss_kib(contestant.pid)
+    if workload.unit == "us":
+        result["value"] = ran / 1e3 / max(1, result["requests"])
+    else:
+        result["value"] = result["requests"] * MEBIBYTE / 1e6 / (ran / 1e9)
+    return result
