@@ -22,21 +22,25 @@ int read_input(BIO* bio, char* into, int wanted) {
 }
 
 // Fills the last block to its end before it takes another, so that the records of a body lie back to back and a
-// writev of few parts carries many of them.
+// writev of few parts carries many of them. Output that goes on gets large blocks; a lone small answer a small one.
 int write_output(BIO* bio, const char* from, int count) {
   BIO_clear_retry_flags(bio);
   auto* transfer = static_cast<Transfer*>(BIO_get_data(bio));
   if (transfer == nullptr) return -1;
   base::Chain& output = transfer->output;
   std::string_view rest(from, static_cast<std::size_t>(count));
-  if (!output.empty() && !output.back().block()->shared()) {
+  const bool goes_on = !output.empty();
+  if (goes_on && !output.back().block()->shared()) {
     const std::string_view fits = rest.substr(0, output.back().room());
     output.append(transfer->pool, fits);
     rest.remove_prefix(fits.size());
   }
   while (!rest.empty()) {
     const std::string_view fits = rest.substr(0, base::BlockPool::large_size);
-    output.push(transfer->pool.copy(fits));
+    base::Slice block =
+        transfer->pool.take(goes_on ? base::BlockPool::large_size : static_cast<std::uint32_t>(fits.size()));
+    block.append(fits);
+    output.push(std::move(block));
     rest.remove_prefix(fits.size());
   }
   return count;

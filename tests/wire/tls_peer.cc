@@ -142,6 +142,11 @@ std::string TlsClient::take_output() {
 
 void TlsClient::give_input(std::string_view bytes) { BIO_write(input_, bytes.data(), static_cast<int>(bytes.size())); }
 
+// OpenSSL does not call back for a ticket that renews another in TLS 1.2; there it is part of the live session.
+SSL_SESSION* TlsClient::session() const {
+  return SSL_version(ssl_) == TLS1_3_VERSION ? session_ : SSL_get_session(ssl_);
+}
+
 int TlsClient::leaf_key_type() const { return EVP_PKEY_get_base_id(X509_get0_pubkey(SSL_get0_peer_certificate(ssl_))); }
 
 std::string TlsClient::leaf_name() const {

@@ -75,8 +75,8 @@ class TlsClient {
   std::string leaf_name() const;  // the first dNSName of the server's certificate
   std::string alpn() const;
   bool peer_closed() const { return (SSL_get_shutdown(ssl_) & SSL_RECEIVED_SHUTDOWN) != 0; }
-  int alert() const { return alert_; }               // description of the fatal alert that came, or -1
-  SSL_SESSION* session() const { return session_; }  // the newest ticket; owned by the client
+  int alert() const { return alert_; }  // description of the fatal alert that came, or -1
+  SSL_SESSION* session() const;         // with the newest ticket; owned by the client
   SSL* ssl() { return ssl_; }
 
   std::string received;
