@@ -1,0 +1,89 @@
+#include "app/rollout.h"
+
+#include "config/certificates.h"
+
+namespace ebb::app {
+
+bool Rollout::apply(config::Loaded loaded) {
+  gate::Configuration next;
+  std::string reason;
+  if (!build(loaded, next, reason)) {
+    refuse(reason);
+    return false;
+  }
+  const std::vector<std::string> problems = fleet_.apply(next);
+  if (!problems.empty()) {
+    for (const std::string& problem : problems) reason += (reason.empty() ? "" : "; ") + problem;
+    refuse(reason);
+    return false;
+  }
+  const routes::Snapshot& snapshot = *next.snapshot;
+  {
+    std::lock_guard lock(mutex_);
+    status_ = {.generation = snapshot.generation(), .applied_at = clock_.wall()};
+  }
+  events_.info("config_applied", {{"generation", std::to_string(snapshot.generation())},
+                                  {"listeners", std::to_string(snapshot.listeners().size())},
+                                  {"routes", std::to_string(snapshot.routes().size())},
+                                  {"backends", std::to_string(snapshot.backends().size())}});
+  return true;
+}
+
+bool Rollout::build(config::Loaded& loaded, gate::Configuration& out, std::string& reason) {
+  for (const routes::ListenerModel& listener : loaded.model.listeners) {
+    if (!secure(listener, out.tls.emplace_back(), reason)) return false;
+  }
+  const std::uint64_t generation = status().generation + 1;
+  const std::vector<routes::Refusal> refusals =
+      routes::Snapshot::compile(std::move(loaded.model), generation, labels_, out.snapshot);
+  for (const routes::Refusal& refusal : refusals) {
+    reason += (reason.empty() ? "" : "; ") + refusal.key + ": " + refusal.reason + "; " + refusal.remedy;
+  }
+  return refusals.empty();
+}
+
+bool Rollout::secure(const routes::ListenerModel& listener, std::shared_ptr<const wire::ServerContext>& out,
+                     std::string& reason) {
+  if (listener.protocol != routes::Protocol::https) return true;
+  auto texts = config::read_certificates(listener);
+  if (!texts) {
+    reason = config::text_of(texts.error());
+    return false;
+  }
+  wire::ServerOptions options{.refuse_unknown_names = listener.refuse_unknown_names};
+  for (config::CertificateText& text : *texts) {
+    options.certificates.push_back({std::move(text.certificate_pem), std::move(text.key_pem), std::move(text.origin)});
+  }
+  auto context = wire::ServerContext::build(options, tickets_);
+  if (!context) {
+    reason = "listener " + listener.name + ": " + context.error();
+    return false;
+  }
+  warn_of_expiry(listener, **context);
+  out = std::move(*context);
+  return true;
+}
+
+void Rollout::warn_of_expiry(const routes::ListenerModel& listener, const wire::ServerContext& context) {
+  const auto now = std::chrono::duration_cast<std::chrono::seconds>(clock_.wall().time_since_epoch()).count();
+  const std::int64_t days = (context.first_expiry() - now) / 86400;
+  if (days < 14) {
+    events_.warning("certificate_expires", {{"listener", listener.name}, {"days", std::to_string(days)}});
+  }
+}
+
+void Rollout::refuse(const std::string& reason) {
+  {
+    std::lock_guard lock(mutex_);
+    status_.last_refusal = reason;
+    status_.refused_at = clock_.wall();
+  }
+  events_.error("config_refused", {{"reason", reason}});
+}
+
+RolloutStatus Rollout::status() const {
+  std::lock_guard lock(mutex_);
+  return status_;
+}
+
+}  // namespace ebb::app

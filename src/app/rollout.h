@@ -1,0 +1,49 @@
+// Brings a configuration from its file into all workers, or refuses it whole and leaves the old one in place. Used by
+// one thread at a time; the status may be read by any.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "base/labels.h"
+#include "config/load.h"
+#include "gate/fleet.h"
+#include "observe/event_log.h"
+#include "wire/tls.h"
+
+namespace ebb::app {
+
+struct RolloutStatus {
+  std::uint64_t generation = 0;  // 0: none was ever applied
+  base::WallTime applied_at;
+  std::string last_refusal;  // "" if the newest attempt was applied
+  base::WallTime refused_at;
+};
+
+class Rollout {
+ public:
+  Rollout(gate::Fleet& fleet, base::Labels& labels, observe::EventLog& events, const base::Clock& clock)
+      : fleet_(fleet), labels_(labels), events_(events), clock_(clock) {}
+
+  bool apply(config::Loaded loaded);
+  void refuse(const std::string& reason);
+  RolloutStatus status() const;
+  wire::TicketKeys& tickets() { return *tickets_; }
+
+ private:
+  bool build(config::Loaded& loaded, gate::Configuration& out, std::string& reason);
+  bool secure(const routes::ListenerModel& listener, std::shared_ptr<const wire::ServerContext>& out,
+              std::string& reason);
+  void warn_of_expiry(const routes::ListenerModel& listener, const wire::ServerContext& context);
+
+  gate::Fleet& fleet_;
+  base::Labels& labels_;
+  observe::EventLog& events_;
+  const base::Clock& clock_;
+  std::shared_ptr<wire::TicketKeys> tickets_ = std::make_shared<wire::TicketKeys>();
+  mutable std::mutex mutex_;
+  RolloutStatus status_;
+};
+
+}  // namespace ebb::app
