@@ -1,0 +1,22 @@
+#include "config/diagnostic.h"
+
+#include <fmt/format.h>
+
+namespace ebb::config {
+
+std::string Diagnostic::text() const {
+  std::string text = file;
+  if (line > 0) text += fmt::format(":{}:{}", line, column);
+  if (!key.empty()) text += ": " + key;
+  text += ": " + reason;
+  if (!remedy.empty()) text += "; " + remedy;
+  return text;
+}
+
+std::string text_of(const Diagnostics& diagnostics) {
+  std::string text;
+  for (const Diagnostic& diagnostic : diagnostics) text += diagnostic.text() + "\n";
+  return text;
+}
+
+}  // namespace ebb::config

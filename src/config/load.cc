@@ -1,0 +1,78 @@
+#include "config/load.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "config/document.h"
+#include "config/file.h"
+#include "config/schema.h"
+#include "routes/validate.h"
+
+namespace ebb::config {
+
+namespace {
+
+// A text that is larger than the document may be is read no further than needed to notice.
+constexpr std::size_t file_bytes_max = (std::size_t{16} << 20) + 1;
+
+std::string change(std::string_view key, const std::string& running, const std::string& wanted) {
+  return std::string(key) + ": needs a restart to become " + wanted + "; this process goes on with " + running;
+}
+
+// What could not be read has its default in the model: remarks about that would only lead away from the cause. The
+// same holds for a backend that seems to be missing when anything at all was misread.
+bool follows_from_misreading(const routes::Refusal& refusal, const Reader& reader) {
+  if (refusal.key.ends_with(".backend")) return reader.failed();
+  const std::string_view key = refusal.key;
+  return reader.failed_in(key.substr(0, std::min(key.rfind(']'), key.size() - 1) + 1));
+}
+
+}  // namespace
+
+std::expected<Loaded, Diagnostics> load(const std::string& path) {
+  const auto text = read_file(path, file_bytes_max);
+  if (!text) {
+    return std::unexpected(Diagnostics{{path, 0, 0, "", text.error(), "give the path of a readable file"}});
+  }
+  return load_text(*text, path);
+}
+
+std::expected<Loaded, Diagnostics> load_text(std::string_view text, const std::string& file, const Resolve& resolve) {
+  const auto root = parse_document(text, file);
+  if (!root) return std::unexpected(Diagnostics{root.error()});
+
+  Reader reader(file, {std::filesystem::path(file).parent_path(), resolve});
+  Loaded loaded;
+  read_schema(reader, *root, loaded);
+  std::vector<routes::Refusal> refusals = routes::validate(loaded.model);
+  std::erase_if(refusals, [&](const routes::Refusal& refusal) { return follows_from_misreading(refusal, reader); });
+  for (routes::Refusal& refusal : refusals) {
+    const Mark mark = locate(*root, refusal.key);
+    reader.refuse_key(mark, std::move(refusal.key), std::move(refusal.reason), std::move(refusal.remedy));
+  }
+  if (reader.failed()) return std::unexpected(reader.take());
+  return loaded;
+}
+
+std::vector<std::string> needs_restart(const Startup& running, const Startup& wanted) {
+  std::vector<std::string> changes;
+  if (running.workers != wanted.workers) {
+    changes.push_back(change("workers", WorkersFormat::show(running.workers), WorkersFormat::show(wanted.workers)));
+  }
+  if (running.io != wanted.io) changes.push_back(change("io", io_text(running.io), io_text(wanted.io)));
+  if (running.admin != wanted.admin) changes.push_back(change("admin", running.admin.text(), wanted.admin.text()));
+  return changes;
+}
+
+std::vector<std::string> files_of(const routes::Model& model) {
+  std::vector<std::string> files;
+  for (const routes::ListenerModel& listener : model.listeners) {
+    for (const routes::CertificateFiles& certificate : listener.certificates) {
+      files.push_back(certificate.certificate);
+      files.push_back(certificate.key);
+    }
+  }
+  return files;
+}
+
+}  // namespace ebb::config

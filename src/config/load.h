@@ -1,0 +1,43 @@
+// The file provider: from a file to a model that is known to compile, or to everything that is wrong with it.
+//
+// Before: watch. Next: routes/compile.
+#pragma once
+
+#include <cstdint>
+#include <expected>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "config/diagnostic.h"
+#include "config/values.h"
+#include "routes/model.h"
+
+namespace ebb::config {
+
+enum class Io : std::uint8_t { automatic, uring, epoll };
+
+// What a process decides once, when it starts.
+struct Startup {
+  std::uint32_t workers = 0;  // 0: one per core
+  Io io = Io::automatic;
+  base::Address admin;  // invalid: none
+};
+
+struct Loaded {
+  routes::Model model;
+  Startup startup;
+};
+
+std::expected<Loaded, Diagnostics> load(const std::string& path);
+// `file` is for messages; relative paths in the text start at its folder.
+std::expected<Loaded, Diagnostics> load_text(std::string_view text, const std::string& file,
+                                             const Resolve& resolve = resolve_by_system);
+
+// A sentence for each start-up setting in which the file now differs from the running process.
+std::vector<std::string> needs_restart(const Startup& running, const Startup& wanted);
+
+// The files that a model depends on: its certificates and keys.
+std::vector<std::string> files_of(const routes::Model& model);
+
+}  // namespace ebb::config

@@ -1,0 +1,141 @@
+// Tables of keys. A key joins a name, a member, the format of its value and a sentence for the reference; reading a
+// file and writing the reference both walk the same tables, so that neither can know a key that the other does not.
+#pragma once
+
+#include <algorithm>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "config/reader.h"
+
+namespace ebb::config {
+
+template <class Object>
+struct Value {
+  std::string (*type)();
+  void (*read)(Reader&, const Node&, Object&);
+  std::string (*show)(const Object&);  // of a default; "" if there is none
+};
+
+enum class Need { optional, required };
+
+template <class Object>
+struct Key {
+  std::string_view name;
+  Value<Object> value;
+  std::string_view meaning;
+  Need need = Need::optional;
+};
+
+template <class Object>
+using Keys = std::span<const Key<Object>>;
+
+template <class Object>
+void read_mapping(Reader& reader, const Node& node, Keys<Object> keys, Object& object) {
+  std::vector<std::string_view> names;
+  for (const Key<Object>& key : keys) names.push_back(key.name);
+  if (!reader.expect(node, Node::Kind::mapping, "a mapping", "write `key: value` lines")) return;
+
+  std::vector<const Entry*> given(keys.size());
+  for (const Entry& entry : node.entries) {
+    const Reader::Inside inside(reader, "." + entry.key);
+    const auto found = std::ranges::find(names, entry.key);
+    if (found == names.end()) {
+      reader.refuse(entry.mark, "there is no such key", suggest(entry.key, names));
+      continue;
+    }
+    const auto index = static_cast<std::size_t>(found - names.begin());
+    if (given[index] != nullptr) {
+      reader.refuse(entry.mark, "the key is already in line " + std::to_string(given[index]->mark.line),
+                    "remove one of the two");
+      continue;
+    }
+    given[index] = &entry;
+    keys[index].value.read(reader, entry.value, object);
+  }
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    if (keys[i].need == Need::optional || given[i] != nullptr) continue;
+    reader.refuse(node.mark, "the key `" + std::string(names[i]) + "` is missing",
+                  std::string("add `") + std::string(names[i]) + ": ...` (" + keys[i].value.type() + ")");
+  }
+}
+
+template <class Format>
+void read_scalar(Reader& reader, const Node& node, auto& target) {
+  if (node.kind != Node::Kind::scalar) {
+    reader.refuse(node.mark, "expected " + Format::type() + ", found " + node.description(),
+                  "write it behind the colon");
+    return;
+  }
+  auto parsed = Format::parse(node.text, reader.surroundings());
+  if (parsed) {
+    target = std::move(*parsed);
+    return;
+  }
+  reader.refuse(node.mark, parsed.error().reason + ", found " + node.description(), parsed.error().remedy);
+}
+
+template <class Member>
+struct MemberParts;
+template <class Class, class Type>
+struct MemberParts<Type Class::*> {
+  using Object = Class;
+  using Target = Type;
+};
+template <auto member>
+using ObjectOf = typename MemberParts<decltype(member)>::Object;
+
+// A single value in the given format.
+template <class Format, auto member>
+constexpr Value<ObjectOf<member>> scalar = {
+    Format::type,
+    [](Reader& reader, const Node& node, ObjectOf<member>& object) {
+      read_scalar<Format>(reader, node, object.*member);
+    },
+    [](const ObjectOf<member>& object) { return Format::show(object.*member); },
+};
+
+// A mapping that has a struct of its own.
+template <auto member, const auto& keys>
+constexpr Value<ObjectOf<member>> section = {
+    [] { return std::string("mapping"); },
+    [](Reader& reader, const Node& node, ObjectOf<member>& object) {
+      read_mapping(reader, node, Keys<typename MemberParts<decltype(member)>::Target>(keys), object.*member);
+    },
+    [](const ObjectOf<member>&) { return std::string(); },
+};
+
+// A mapping in the file whose members belong to the struct around it.
+template <class Object, const auto& keys>
+constexpr Value<Object> group = {
+    [] { return std::string("mapping"); },
+    [](Reader& reader, const Node& node, Object& object) { read_mapping(reader, node, Keys<Object>(keys), object); },
+    [](const Object&) { return std::string(); },
+};
+
+// A value of the inner struct as one of the struct around it.
+template <auto outer, const auto& value>
+constexpr Value<ObjectOf<outer>> within = {
+    value.type,
+    [](Reader& reader, const Node& node, ObjectOf<outer>& object) { value.read(reader, node, object.*outer); },
+    [](const ObjectOf<outer>& object) { return value.show(object.*outer); },
+};
+
+template <auto member, const auto& keys>
+constexpr Value<ObjectOf<member>> list = {
+    [] { return std::string("list"); },
+    [](Reader& reader, const Node& node, ObjectOf<member>& object) {
+      if (!reader.expect(node, Node::Kind::list, "a list", "begin each element with `- `")) return;
+      for (std::size_t i = 0; i < node.items.size(); ++i) {
+        const Reader::Inside inside(reader, "[" + std::to_string(i) + "]");
+        auto& element = (object.*member).emplace_back();
+        using Element = std::remove_reference_t<decltype(element)>;
+        read_mapping(reader, node.items[i], Keys<Element>(keys), element);
+      }
+    },
+    [](const ObjectOf<member>&) { return std::string(); },
+};
+
+}  // namespace ebb::config

@@ -1,0 +1,122 @@
+// How values are written in the file: text to value, value to text (for the defaults in the reference), and what to
+// say when a text is not one. A format is a type with `type`, `parse` and `show`; table.h joins it to a member.
+#pragma once
+
+#include <cstdint>
+#include <expected>
+#include <filesystem>
+#include <functional>
+#include <limits>
+#include <string>
+#include <string_view>
+
+#include "base/address.h"
+#include "base/clock.h"
+#include "config/suggest.h"
+
+namespace ebb::config {
+
+// `reason` says what was expected; the reader adds what was found.
+struct Complaint {
+  std::string reason;
+  std::string remedy;
+};
+
+template <class T>
+using Parsed = std::expected<T, Complaint>;
+
+// Names to addresses; blocking, so for the control plane only. The error is the resolver's own words.
+using Resolve = std::function<std::expected<base::Address, std::string>(const std::string& host, std::uint16_t port)>;
+std::expected<base::Address, std::string> resolve_by_system(const std::string& host, std::uint16_t port);
+
+// What the meaning of a value may depend on besides its text.
+struct Surroundings {
+  std::filesystem::path folder;  // of the file: relative paths start here
+  Resolve resolve = resolve_by_system;
+};
+
+struct DurationFormat {
+  static std::string type() { return "duration"; }
+  static Parsed<base::Duration> parse(std::string_view text, const Surroundings&);
+  static std::string show(base::Duration value);
+};
+
+Parsed<std::uint64_t> parse_size(std::string_view text, std::uint64_t max);
+std::string show_size(std::uint64_t bytes);
+Parsed<std::uint64_t> parse_count(std::string_view text, std::uint64_t max);
+
+template <class Number>
+struct SizeFormat {
+  static std::string type() { return "size"; }
+  static Parsed<Number> parse(std::string_view text, const Surroundings&) {
+    return parse_size(text, std::numeric_limits<Number>::max());
+  }
+  static std::string show(Number value) { return show_size(value); }
+};
+
+struct CountFormat {
+  static std::string type() { return "number"; }
+  static Parsed<std::uint32_t> parse(std::string_view text, const Surroundings&) {
+    return parse_count(text, std::numeric_limits<std::uint32_t>::max());
+  }
+  static std::string show(std::uint32_t value) { return std::to_string(value); }
+};
+
+// `auto` is 0.
+struct WorkersFormat {
+  static std::string type() { return "`auto` or number"; }
+  static Parsed<std::uint32_t> parse(std::string_view text, const Surroundings&);
+  static std::string show(std::uint32_t value) { return value == 0 ? "auto" : std::to_string(value); }
+};
+
+struct TextFormat {
+  static std::string type() { return "text"; }
+  static Parsed<std::string> parse(std::string_view text, const Surroundings&) { return std::string(text); }
+  static std::string show(const std::string& value) { return value; }
+};
+
+struct FileFormat {
+  static std::string type() { return "file"; }
+  static Parsed<std::string> parse(std::string_view text, const Surroundings& surroundings);
+  static std::string show(const std::string& value) { return value; }
+};
+
+// As FileFormat, and "-" is standard output.
+struct OutputFormat {
+  static std::string type() { return "file or `-`"; }
+  static Parsed<std::string> parse(std::string_view text, const Surroundings& surroundings);
+  static std::string show(const std::string& value) { return value.empty() ? "-" : value; }
+};
+
+// An address of this machine: numbers only, because a name could mean another one tomorrow.
+struct BindFormat {
+  static std::string type() { return "address"; }
+  static Parsed<base::Address> parse(std::string_view text, const Surroundings&);
+  static std::string show(const base::Address& value) { return value.valid() ? value.text() : ""; }
+};
+
+// Where requests are sent: names are resolved once, when the file is read.
+struct EndpointAddressFormat {
+  static std::string type() { return "address"; }
+  static Parsed<base::Address> parse(std::string_view text, const Surroundings& surroundings);
+  static std::string show(const base::Address& value) { return value.valid() ? value.text() : ""; }
+};
+
+// The words of an enumeration (or of a flag) in the order of its values.
+template <class Enum, const auto& words>
+struct ChoiceFormat {
+  static std::string type() {
+    std::string text;
+    for (const std::string_view word : words) text += (text.empty() ? "`" : ", `") + std::string(word) + "`";
+    return text;
+  }
+  static Parsed<Enum> parse(std::string_view text, const Surroundings&) {
+    for (std::size_t i = 0; i < std::size(words); ++i) {
+      if (words[i] == text) return static_cast<Enum>(i);
+    }
+    return std::unexpected(Complaint{"expected " + type(), suggest(text, words)});
+  }
+  static std::string show(Enum value) { return std::string(words[static_cast<std::size_t>(value)]); }
+};
+
+}  // namespace ebb::config
