@@ -15,7 +15,7 @@
 #include "base/slot_map.h"
 #include "reactor/loop.h"
 #include "reactor/receive_blocks.h"
-#include "reactor/sockets.h"
+#include "reactor/socket_state.h"
 
 namespace ebb::reactor {
 
@@ -40,41 +40,15 @@ class EpollReactor final : public Loop {
   bool peer_gone(SocketId socket) override;
 
  private:
-  enum class Phase : std::uint8_t {
-    open,
-    failed,    // reported; waits for close()
-    flushing,  // closed by the handler, has unsent output
-    draining,  // the same, and its peer was still sending: closing now would turn into a reset
-  };
   enum class Input : std::uint8_t {
     idle,      // nothing to be had until the next edge
     readable,  // the kernel may have bytes
     ending,    // the same, and an end or error stands behind them
     finished,  // the end has been read
   };
-  enum class Output : std::uint8_t { open, finishing, finished };
-
-  struct Socket : base::ListNode<> {  // linked: in ready_
-    SocketId id;
-    Descriptor descriptor;
-    Owner owner;
-    Origin origin = Origin::accepted;
-    Phase phase = Phase::open;
+  struct Socket : SocketState, base::ListNode<> {  // linked: in ready_
     Input input = Input::idle;
-    Output output = Output::open;
-    Receive mode = Receive::paused;
     bool writable = true;
-    bool owes_drained = false;
-    base::Error failure{base::Cause::completed};  // of a send, until it is reported
-    base::Chain output_bytes;
-    std::unique_ptr<base::Chain> undelivered;  // received at once with bytes that made the handler pause
-    std::unique_ptr<Pump> pump;                // this socket is its source
-    SocketId pump_sink;
-    SocketId pump_source;
-
-    int fd() const { return descriptor.get(); }
-    bool closed_by_handler() const { return phase == Phase::flushing || phase == Phase::draining; }
-    bool has_failure() const { return failure.cause != base::Cause::completed; }
   };
   struct Listener {
     Descriptor descriptor;
@@ -116,7 +90,6 @@ class EpollReactor final : public Loop {
 
   // epoll_pump.cc
   void serve_pump(SocketId id);
-  void push_undelivered(Socket& source, Socket& sink);
   void report_pump(SocketId id, PumpStop stop, int sys);
   void end_pump(Socket& source);
 

@@ -19,27 +19,19 @@ void EpollReactor::pump(SocketId from, SocketId to, std::uint64_t bytes) {
   source->pump = std::make_unique<Pump>(std::move(*pipe), bytes);
   source->pump_sink = to;
   sink->pump_source = from;
-  if (source->undelivered != nullptr) push_undelivered(*source, *sink);
   make_ready(*source);
-}
-
-// Bytes that were received before the pause come first.
-void EpollReactor::push_undelivered(Socket& source, Socket& sink) {
-  base::Chain& held = *source.undelivered;
-  const std::uint64_t count = std::min<std::uint64_t>(held.bytes(), source.pump->to_read);
-  source.pump->to_read -= count;
-  source.pump->moved += count;
-  sink.output_bytes.push(held.split_front(count));
-  if (held.empty()) source.undelivered.reset();
-  write_out(sink);
 }
 
 void EpollReactor::serve_pump(SocketId id) {
   Socket& source = *sockets_.find(id);
   Socket* sink = find(source.pump_sink);
-  EBB_ASSERT(sink != nullptr);                                      // its close ends the pump
-  if (sink->phase == Phase::failed || sink->has_failure()) return;  // its owner is told and closes it
-  if (!sink->output_bytes.empty() || !sink->writable) return;       // its edge brings us back
+  EBB_ASSERT(sink != nullptr);  // its close ends the pump
+  if (!sink->usable()) return;  // its owner is told and closes it
+  if (source.undelivered != nullptr && source.pump->to_read > 0) {
+    source.pump_held_into(*sink);
+    if (sink->output_bytes.bytes() > 0) write_out(*sink);
+  }
+  if (!sink->output_bytes.empty() || !sink->writable) return;  // its edge brings us back
   // An idle source is only of interest while bytes wait in the pipe, or when nothing is left to be read.
   Pump& pump = *source.pump;
   if (source.input == Input::idle && pump.in_pipe == 0 && pump.to_read > 0 && pump.moved == 0) return;

@@ -112,8 +112,7 @@ void EpollReactor::deliver(SocketId id, base::Slice bytes) {
     handler_->on_received(socket->owner, std::move(bytes));
     return;
   }
-  if (socket->undelivered == nullptr) socket->undelivered = std::make_unique<base::Chain>();
-  socket->undelivered->push(std::move(bytes));
+  socket->hold(std::move(bytes));
 }
 
 // True if nothing is held any more and the socket is still to be received from.
@@ -122,9 +121,7 @@ bool EpollReactor::deliver_held(SocketId id) {
     Socket* socket = find(id);
     if (socket == nullptr || socket->mode == Receive::paused) return false;
     if (socket->undelivered == nullptr) return true;
-    base::Slice slice = socket->undelivered->pop_front();
-    if (socket->undelivered->empty()) socket->undelivered.reset();
-    handler_->on_received(socket->owner, std::move(slice));
+    handler_->on_received(socket->owner, socket->take_held());
   }
 }
 
@@ -147,7 +144,7 @@ void EpollReactor::report_failure(Socket& socket, const base::Error& error) {
 
 void EpollReactor::send(SocketId id, base::Chain&& bytes) {
   Socket* socket = find(id);
-  if (socket == nullptr || socket->phase == Phase::failed || socket->has_failure()) return bytes.clear();
+  if (socket == nullptr || !socket->usable()) return bytes.clear();
   EBB_ASSERT(socket->output == Output::open);
   const bool in_order = socket->output_bytes.empty();
   socket->output_bytes.push(std::move(bytes));
@@ -215,8 +212,7 @@ void EpollReactor::close(SocketId id, CloseMode mode) {
   if (socket->pump != nullptr) end_pump(*socket);
   if (Socket* source = sockets_.find(socket->pump_source)) end_pump(*source);
   if (mode == CloseMode::reset) reset_on_close(socket->fd());
-  const bool useless = socket->phase == Phase::failed || socket->has_failure();
-  if (mode != CloseMode::flush || useless) return bury(id);
+  if (mode != CloseMode::flush || !socket->usable()) return bury(id);
 
   const bool unread = socket->input == Input::readable || socket->input == Input::ending;
   const bool peer_sends = unread || socket->undelivered != nullptr;
@@ -251,7 +247,7 @@ void EpollReactor::bury(SocketId id) { sockets_.erase(id); }
 
 bool EpollReactor::peer_gone(SocketId id) {
   const Socket* socket = find(id);
-  if (socket == nullptr || socket->phase == Phase::failed || socket->has_failure()) return true;
+  if (socket == nullptr || !socket->usable()) return true;
   if (socket->input == Input::ending || socket->input == Input::finished) return true;
   return end_in_sight(socket->fd());
 }

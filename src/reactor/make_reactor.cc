@@ -4,8 +4,8 @@
 namespace ebb::reactor {
 
 base::Result<std::unique_ptr<Reactor>> make_reactor(Kind kind, const SocketLimits& limits, std::string& why_not) {
+  why_not = "this build has no io_uring";
   if (kind == Kind::uring) {
-    why_not = "this build has no io_uring";
     return base::fail(base::Cause::resource_limit, "io_uring_setup");
   }
   return EpollReactor::make(limits);

@@ -88,7 +88,6 @@ void ReactorTest::run_until(std::function<bool()> condition) {
   base::Timer watchdog({watchdog_kind, {0, 1}});
   reactor_->timers().arm(watchdog, reactor_->clock().now() + std::chrono::seconds{20});
   // Peers are not the reactor's: their progress makes no event here, so look every few milliseconds.
-  struct Tick : base::Timer {};
   base::Timer tick({78, {0, 1}});
   recorder_->until = [&] {
     if (condition()) return true;

@@ -1,0 +1,65 @@
+// What a reactor knows of a socket, whichever way it learns of events. Owned by the reactor's SlotMap.
+#pragma once
+
+#include <algorithm>
+#include <memory>
+
+#include "base/block.h"
+#include "reactor/descriptor.h"
+#include "reactor/pump.h"
+#include "reactor/reactor.h"
+#include "reactor/sockets.h"
+
+namespace ebb::reactor {
+
+enum class Phase : std::uint8_t {
+  open,
+  failed,    // reported; waits for close()
+  flushing,  // closed by the handler, has unsent output
+  draining,  // the same, and its peer was still sending: closing now would turn into a reset
+  closing,   // the kernel still works on it; gone with its last completion
+};
+
+enum class Output : std::uint8_t { open, finishing, finished };
+
+struct SocketState {
+  SocketId id;
+  Descriptor descriptor;
+  Owner owner;
+  Origin origin = Origin::accepted;
+  Phase phase = Phase::open;
+  Output output = Output::open;
+  Receive mode = Receive::paused;
+  bool owes_drained = false;
+  base::Error failure{base::Cause::completed};  // of a send, until it is reported
+  base::Chain output_bytes;
+  std::unique_ptr<base::Chain> undelivered;  // received together with bytes that made the handler pause
+  std::unique_ptr<Pump> pump;                // this socket is its source
+  SocketId pump_sink;
+  SocketId pump_source;
+
+  int fd() const { return descriptor.get(); }
+  bool closed_by_handler() const { return phase > Phase::failed; }
+  bool has_failure() const { return failure.cause != base::Cause::completed; }
+  bool usable() const { return phase == Phase::open && !has_failure(); }
+
+  void hold(base::Slice bytes) {
+    if (undelivered == nullptr) undelivered = std::make_unique<base::Chain>();
+    undelivered->push(std::move(bytes));
+  }
+  base::Slice take_held() {
+    base::Slice slice = undelivered->pop_front();
+    if (undelivered->empty()) undelivered.reset();
+    return slice;
+  }
+  // A pump begins with the bytes that its source had received before the pause.
+  void pump_held_into(SocketState& sink) {
+    const std::uint64_t count = std::min<std::uint64_t>(undelivered->bytes(), pump->to_read);
+    pump->to_read -= count;
+    pump->moved += count;
+    sink.output_bytes.push(undelivered->split_front(count));
+    if (undelivered->empty()) undelivered.reset();
+  }
+};
+
+}  // namespace ebb::reactor

@@ -1,0 +1,329 @@
+// Connections that end: by close in its three modes, by the peer, by refusal, inside callbacks of others.
+#include <sys/resource.h>
+#include <sys/socket.h>
+
+#include "reactor/fixture.h"
+
+namespace ebb::reactor {
+namespace {
+
+using Ending = ReactorTest;
+using base::Cause;
+
+void set_reset_on_close(int socket) {
+  const linger now = {.l_onoff = 1, .l_linger = 0};
+  ::setsockopt(socket, SOL_SOCKET, SO_LINGER, &now, sizeof(now));
+}
+
+TEST_P(Ending, CloseFlushDeliversAllUnsentOutputAndThenFin) {
+  auto [peer, ours] = accept_one();
+  const std::size_t size = std::size_t{8} << 20;
+  send(*ours, std::string(size, 'f'));
+  ASSERT_GT(reactor_->unsent(ours->id), 0u);
+  reactor_->close(ours->id, CloseMode::flush);
+  EXPECT_EQ(reactor_->unsent(ours->id), 0u) << "the handler must not see it any more";
+  std::size_t got = 0;
+  run_until([&] { return (got += plain_receive(peer.get()).size()) == size; });
+  run_until([&] { return plain_state(peer.get()) == Seen::fin; });
+  EXPECT_EQ(ours->drained, 0);
+  EXPECT_TRUE(ours->failures.empty());
+}
+
+TEST_P(Ending, CloseFlushWhileThePeerStillSendsIsNotSeenAsAReset) {
+  recorder_->mode_when_accepted = Receive::paused;
+  auto [peer, ours] = accept_one();
+  plain_send(peer.get(), std::string(50000, 'u'));
+  run_rounds(3);
+  send(*ours, "too much");
+  reactor_->close(ours->id, CloseMode::flush);
+  run_rounds(3);
+  plain_send(peer.get(), std::string(50000, 'u'));
+  run_rounds(3);
+  std::string answer;
+  run_until([&] { return (answer += plain_receive(peer.get())) == "too much"; });
+  EXPECT_EQ(plain_state(peer.get()), Seen::fin);
+  ::shutdown(peer.get(), SHUT_WR);
+  run_rounds(3);
+}
+
+TEST_P(Ending, CloseDropWithNothingUnreadIsSeenAsFin) {
+  auto [peer, ours] = accept_one();
+  reactor_->close(ours->id, CloseMode::drop);
+  run_until([&] { return plain_state(peer.get()) != Seen::open; });
+  EXPECT_EQ(plain_state(peer.get()), Seen::fin);
+}
+
+TEST_P(Ending, CloseDropForgetsUnsentOutput) {
+  auto [peer, ours] = accept_one();
+  const std::size_t size = std::size_t{8} << 20;
+  send(*ours, std::string(size, 'd'));
+  run_rounds(3);
+  reactor_->close(ours->id, CloseMode::drop);
+  std::size_t got = 0;
+  run_until([&] {
+    const std::string piece = plain_receive(peer.get());
+    got += piece.size();
+    return piece.empty() && plain_state(peer.get()) != Seen::open;
+  });
+  EXPECT_LT(got, size);
+}
+
+TEST_P(Ending, CloseResetIsSeenAsReset) {
+  auto [peer, ours] = accept_one();
+  send(*ours, "half a mess");
+  reactor_->close(ours->id, CloseMode::reset);
+  run_until([&] { return plain_state(peer.get()) != Seen::open; });
+  int error = 0;
+  socklen_t size = sizeof(error);
+  ::getsockopt(peer.get(), SOL_SOCKET, SO_ERROR, &error, &size);
+  EXPECT_EQ(plain_state(peer.get()), Seen::fin) << "the error has been taken already";
+}
+
+TEST_P(Ending, CloseResetOnAConnectionInUseGivesThePeerAnError) {
+  auto [peer, ours] = accept_one();
+  reactor_->close(ours->id, CloseMode::reset);
+  Seen seen = Seen::open;
+  run_until([&] { return (seen = plain_state(peer.get())) != Seen::open; });
+  EXPECT_EQ(seen, Seen::reset);
+}
+
+TEST_P(Ending, RefusedConnectionIsReportedWithItsCauseAndMayBeRetriedElsewhere) {
+  base::Address address;
+  plain_listen(address);  // closed again at once: nobody listens there
+  End& client = connect(address);
+  run_until([&] { return !client.failures.empty(); });
+  EXPECT_EQ(client.failures[0].cause, Cause::backend_refused);
+  EXPECT_EQ(client.failures[0].sys, ECONNREFUSED);
+  EXPECT_EQ(client.failures[0].retry, base::Retry::elsewhere);
+  EXPECT_EQ(client.connected, 0);
+  reactor_->close(client.id, CloseMode::drop);
+  run_rounds(3);
+  EXPECT_EQ(client.failures.size(), 1u);
+}
+
+TEST_P(Ending, ResetOfAnAcceptedSocketIsTheClientsDoing) {
+  auto [peer, ours] = accept_one();
+  set_reset_on_close(peer.get());
+  peer = Descriptor();
+  run_until([&] { return !ours->failures.empty(); });
+  EXPECT_EQ(ours->failures[0].cause, Cause::client_reset);
+  EXPECT_EQ(ours->peer_finished, 0);
+}
+
+TEST_P(Ending, ResetOfAConnectedSocketIsTheBackendsDoing) {
+  base::Address address;
+  Descriptor plain = plain_listen(address);
+  End& client = connect(address);
+  run_until([&] { return client.connected == 1; });
+  reactor_->receive(client.id, Receive::watchful);
+  Descriptor peer = plain_accept(plain.get());
+  set_reset_on_close(peer.get());
+  peer = Descriptor();
+  run_until([&] { return !client.failures.empty(); });
+  EXPECT_EQ(client.failures[0].cause, Cause::backend_reset);
+}
+
+TEST_P(Ending, ResetIsReportedOnceEvenWhilePaused) {
+  auto [peer, ours] = accept_one();
+  plain_send(peer.get(), "a");
+  run_until([&] { return ours->bytes == 1; });
+  reactor_->receive(ours->id, Receive::paused);
+  run_rounds(3);
+  set_reset_on_close(peer.get());
+  peer = Descriptor();
+  run_until([&] { return !ours->failures.empty(); });
+  run_rounds(5);
+  EXPECT_EQ(ours->failures.size(), 1u);
+  EXPECT_EQ(ours->failures[0].cause, Cause::client_reset);
+}
+
+TEST_P(Ending, ResetWhilePausedWithUnreadBytesIsReported) {
+  recorder_->mode_when_accepted = Receive::paused;
+  auto [peer, ours] = accept_one();
+  plain_send(peer.get(), "unread");
+  run_rounds(3);
+  set_reset_on_close(peer.get());
+  peer = Descriptor();
+  run_until([&] { return !ours->failures.empty(); });
+  EXPECT_EQ(ours->bytes, 0u);
+}
+
+TEST_P(Ending, ResetAfterThePeersFinIsReported) {
+  auto [peer, ours] = accept_one();
+  ::shutdown(peer.get(), SHUT_WR);
+  run_until([&] { return ours->peer_finished == 1; });
+  set_reset_on_close(peer.get());
+  peer = Descriptor();
+  run_until([&] { return !ours->failures.empty(); });
+  EXPECT_EQ(ours->failures.size(), 1u);
+}
+
+TEST_P(Ending, BytesThatCameBeforeTheResetAreDeliveredFirst) {
+  auto [peer, ours] = accept_one();
+  plain_send(peer.get(), "early answer");
+  set_reset_on_close(peer.get());
+  peer = Descriptor();
+  send(*ours, "this finds nobody");
+  run_until([&] { return !ours->failures.empty(); });
+  EXPECT_EQ(ours->received, "early answer");
+  EXPECT_EQ(ours->peer_finished, 0);
+}
+
+TEST_P(Ending, SendOnALostConnectionIsReportedLaterAndNotFromInsideSend) {
+  auto [peer, ours] = accept_one();
+  reactor_->receive(ours->id, Receive::paused);
+  peer = Descriptor();
+  for (int i = 0; i < 50 && ours->failures.empty(); ++i) {
+    const std::size_t before = ours->failures.size();
+    send(*ours, "into the void");
+    EXPECT_EQ(ours->failures.size(), before);
+    run_rounds(1);
+  }
+  run_until([&] { return !ours->failures.empty(); });
+  EXPECT_EQ(ours->failures[0].cause, Cause::client_reset);
+  EXPECT_EQ(reactor_->unsent(ours->id), 0u);
+}
+
+TEST_P(Ending, NothingIsReportedAfterClose) {
+  auto [peer, ours] = accept_one();
+  plain_send(peer.get(), "late");
+  reactor_->close(ours->id, CloseMode::drop);
+  peer = Descriptor();
+  run_rounds(5);
+  EXPECT_EQ(ours->bytes, 0u);
+  EXPECT_EQ(ours->peer_finished, 0);
+  EXPECT_TRUE(ours->failures.empty());
+}
+
+TEST_P(Ending, CallsOnAClosedSocketAreHarmless) {
+  auto [peer, ours] = accept_one();
+  reactor_->close(ours->id, CloseMode::drop);
+  send(*ours, "nobody");
+  reactor_->receive(ours->id, Receive::bulk);
+  reactor_->finish(ours->id);
+  reactor_->adopt(ours->id, ours->owner);
+  reactor_->close(ours->id, CloseMode::flush);
+  EXPECT_TRUE(reactor_->peer_gone(ours->id));
+  EXPECT_EQ(reactor_->unsent(ours->id), 0u);
+  run_rounds(3);
+}
+
+TEST_P(Ending, ANewSocketInTheSameSlotDoesNotInheritEventsOfTheOld) {
+  auto [first_peer, first] = accept_one();
+  plain_send(first_peer.get(), "for the first");
+  reactor_->close(first->id, CloseMode::drop);
+  auto [second_peer, second] = accept_one();
+  run_rounds(5);
+  EXPECT_EQ(second->bytes, 0u);
+  EXPECT_EQ(second->peer_finished, 0);
+  plain_send(second_peer.get(), "for the second");
+  run_until([&] { return second->received == "for the second"; });
+  EXPECT_EQ(first->bytes, 0u);
+}
+
+TEST_P(Ending, ACallbackMayCloseAnySocketAndOpenOthers) {
+  std::vector<Pair> pairs;
+  for (int i = 0; i < 20; ++i) pairs.push_back(accept_one());
+  int told = 0;
+  for (Pair& pair : pairs) {
+    pair.ours->on_received = [&](End&) {
+      told += 1;
+      for (Pair& other : pairs) reactor_->close(other.ours->id, CloseMode::drop);
+      reactor_->close(connect(address_).id, CloseMode::drop);
+    };
+  }
+  for (Pair& pair : pairs) plain_send(pair.peer.get(), "all at once");
+  run_until([&] { return told > 0; });
+  run_rounds(5);
+  EXPECT_EQ(told, 1);
+}
+
+TEST_P(Ending, ClosingWhileConnectingIsQuiet) {
+  listen();
+  End& client = connect(address_);
+  reactor_->close(client.id, CloseMode::drop);
+  run_rounds(5);
+  EXPECT_EQ(client.connected, 0);
+  EXPECT_TRUE(client.failures.empty());
+}
+
+TEST_P(Ending, CloseListenerReportsConnectionsThatWaitInItsQueue) {
+  listen();
+  std::vector<Descriptor> peers;
+  for (int i = 0; i < 100; ++i) peers.push_back(plain_connect(address_));
+  reactor_->close_listener(listener_);
+  run_until([&] { return recorder_->accepted.size() == peers.size(); });
+  for (std::size_t i = 0; i < peers.size(); ++i) plain_send(peers[i].get(), "hello");
+  run_until([&] {
+    for (End* end : recorder_->accepted) {
+      if (end->received != "hello") return false;
+    }
+    return true;
+  });
+  Descriptor late(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  EXPECT_EQ(::connect(late.get(), address_.raw(), address_.raw_size()), -1);
+  EXPECT_EQ(errno, ECONNREFUSED);
+}
+
+TEST_P(Ending, WithoutDescriptorsConnectionsWaitAndAreAcceptedLater) {
+  listen();
+  std::vector<Descriptor> peers;
+  for (int i = 0; i < 5; ++i) peers.push_back(plain_connect(address_));
+  rlimit limit{};
+  ::getrlimit(RLIMIT_NOFILE, &limit);
+  const rlimit none = {.rlim_cur = open_descriptors(), .rlim_max = limit.rlim_max};
+  std::vector<Descriptor> fillers;  // numbers below the limit that happen to be free
+  ::setrlimit(RLIMIT_NOFILE, &none);
+  while (true) {
+    Descriptor filler(::dup(0));
+    if (!filler) break;
+    fillers.push_back(std::move(filler));
+  }
+  run_until([&] { return reactor_->counters().accepts_failed > 0; });
+  const std::uint64_t loops = reactor_->counters().loops;
+  EXPECT_LT(loops, 1000u) << "must not spin";
+  EXPECT_EQ(recorder_->accepted.size(), 0u);
+  ::setrlimit(RLIMIT_NOFILE, &limit);
+  fillers.clear();
+  run_until([&] { return recorder_->accepted.size() == peers.size(); });
+}
+
+TEST_P(Ending, ThousandsOfConnectionsComeAndGo) {
+  listen();
+  recorder_->on_accept = [this](End& end) {
+    end.on_received = [this](End& self) {
+      send(self, self.received);
+      reactor_->close(self.id, CloseMode::flush);
+    };
+  };
+  constexpr int total = 3000;
+  int finished = 0;
+  int started = 0;
+  std::vector<End*> live;
+  run_until([&] {
+    while (live.size() < 50 && started < total) {
+      End& end = connect(address_);
+      end.on_connected = [this](End& self) {
+        reactor_->receive(self.id, Receive::watchful);
+        send(self, "question");
+      };
+      live.push_back(&end);
+      started += 1;
+    }
+    std::erase_if(live, [&](End* end) {
+      if (end->peer_finished == 0 && end->failures.empty()) return false;
+      EXPECT_EQ(end->received, "question");
+      reactor_->close(end->id, CloseMode::drop);
+      finished += 1;
+      return true;
+    });
+    return finished == total;
+  });
+  EXPECT_EQ(finished, total);
+}
+
+INSTANTIATE_TEST_SUITE_P(Reactors, Ending, testing::Values(Kind::epoll, Kind::uring),
+                         [](const auto& kind) { return kind.param == Kind::epoll ? "Epoll" : "Uring"; });
+
+}  // namespace
+}  // namespace ebb::reactor
