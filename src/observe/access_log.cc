@@ -223,8 +223,8 @@ void ThreadedLog::write(std::string_view lines) {
   const std::size_t taken = file_.write(lines, [this] { return patient(); });
   if (taken == lines.size()) return;
   const std::string_view lost = lines.substr(taken);
-  failed_writes_.fetch_add(1, std::memory_order_relaxed);
-  lines_lost_.fetch_add(static_cast<std::uint64_t>(std::ranges::count(lost, '\n')), std::memory_order_relaxed);
+  lines_lost_ += static_cast<std::uint64_t>(std::ranges::count(lost, '\n'));
+  failed_writes_ += 1;  // last: who sees it sees the lines too
 }
 
 // A reader that stalls may take its time, the rings drop meanwhile; but it cannot keep the process from ending.
@@ -234,7 +234,7 @@ void ThreadedLog::reopen_if_asked() {
   if (!reopen_wanted_.exchange(false)) return;
   empty_rings();  // these belong to the old file
   std::string error;
-  if (!file_.open(path_, error)) failed_writes_.fetch_add(1, std::memory_order_relaxed);
+  if (!file_.open(path_, error)) failed_writes_ += 1;
 }
 
 }  // namespace

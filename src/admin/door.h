@@ -1,0 +1,32 @@
+// The way to the admin thread for everybody else. Workers may hold a Door longer than the server lives: once it is
+// shut, tasks are dropped.
+#pragma once
+
+#include <functional>
+#include <mutex>
+#include <utility>
+
+#include "reactor/reactor.h"
+
+namespace ebb::admin {
+
+class Door {
+ public:
+  explicit Door(reactor::Reactor& reactor) : reactor_(&reactor) {}
+
+  // Runs the task on the admin thread; any thread may ask.
+  void post(std::move_only_function<void()> task) {
+    const std::lock_guard lock(mutex_);
+    if (reactor_ != nullptr) reactor_->post(std::move(task));
+  }
+  void shut() {
+    const std::lock_guard lock(mutex_);
+    reactor_ = nullptr;
+  }
+
+ private:
+  std::mutex mutex_;
+  reactor::Reactor* reactor_;
+};
+
+}  // namespace ebb::admin

@@ -1,0 +1,63 @@
+// Asks all workers the same question by message and waits for the answers, but not for ever. The question runs on each
+// worker's thread; everything else on the admin thread, so that no worker ever renders a page.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "admin/alarms.h"
+#include "admin/door.h"
+#include "admin/sources.h"
+
+namespace ebb::admin {
+
+template <class Reply>
+using Replies = std::vector<std::optional<Reply>>;  // by worker; empty: silent
+
+template <class Reply>
+class Gathering {
+ public:
+  using Done = std::move_only_function<void(Replies<Reply>)>;
+  Gathering(std::size_t workers, Alarms& alarms, Done done)
+      : replies_(workers), missing_(workers), alarms_(alarms), done_(std::move(done)) {}
+
+  void set_deadline(base::Handle deadline) { deadline_ = deadline; }
+  void take(std::size_t worker, Reply reply) {
+    if (done_ == nullptr) return;  // too late
+    replies_[worker] = std::move(reply);
+    missing_ -= 1;
+    end_if(missing_ == 0);
+  }
+  void end_if(bool condition) {
+    if (!condition || done_ == nullptr) return;
+    alarms_.cancel(deadline_);
+    std::exchange(done_, nullptr)(std::move(replies_));
+  }
+
+ private:
+  Replies<Reply> replies_;
+  std::size_t missing_;
+  Alarms& alarms_;
+  base::Handle deadline_;
+  Done done_;
+};
+
+// Shared by the workers' tasks and the deadline: whichever comes last ends its life.
+template <class Reply>
+void gather(const Sources& sources, const std::shared_ptr<Door>& door, Alarms& alarms, base::Duration patience,
+            std::function<Reply(std::size_t worker)> question, typename Gathering<Reply>::Done done) {
+  auto gathering = std::make_shared<Gathering<Reply>>(sources.workers, alarms, std::move(done));
+  gathering->set_deadline(alarms.run_after(patience, [gathering] { gathering->end_if(true); }));
+  for (std::size_t worker = 0; worker < sources.workers; ++worker) {
+    sources.post(worker, [gathering, door, question, worker] {
+      door->post(
+          [gathering, worker, reply = question(worker)]() mutable { gathering->take(worker, std::move(reply)); });
+    });
+  }
+  gathering->end_if(sources.workers == 0);
+}
+
+}  // namespace ebb::admin

@@ -1,0 +1,116 @@
+#include "admin/pages.h"
+
+#include <fmt/format.h>
+
+#include "admin/gather.h"
+#include "observe/exposition.h"
+#include "observe/text_escape.h"
+
+namespace ebb::admin {
+namespace {
+
+constexpr std::string_view index_page =
+    "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>Ebbgate</title><h1>Ebbgate</h1><dl>"
+    "<dt><a href=\"/healthz\">/healthz</a><dd>alive: every worker answers"
+    "<dt><a href=\"/readyz\">/readyz</a><dd>ready for traffic: listeners open, not draining"
+    "<dt><a href=\"/metrics\">/metrics</a><dd>Prometheus or OpenMetrics"
+    "<dt><a href=\"/api/v1/config\">/api/v1/config</a><dd>which configuration is served, and why the last was refused"
+    "</dl></html>\n";
+
+struct Alive {};
+
+template <class Reply>
+std::string silent_workers(const Replies<Reply>& replies) {
+  std::string list;
+  for (std::size_t worker = 0; worker < replies.size(); ++worker) {
+    if (replies[worker].has_value()) continue;
+    if (!list.empty()) list += ", ";
+    list += std::to_string(worker);
+  }
+  return list;
+}
+
+Answer health_answer(const Replies<Alive>& replies) {
+  const std::string silent = silent_workers(replies);
+  if (silent.empty()) return {.body = "ok\n"};
+  return plain_answer(503, "did not answer in time: worker " + silent);
+}
+
+Answer readiness_answer(const Readiness& readiness) {
+  return {.status = readiness.ready ? 200 : 503,
+          .body = fmt::format("{}: {}\n", readiness.ready ? "ready" : "not ready", readiness.reason)};
+}
+
+Answer metrics_answer(const Sources& sources, observe::MetricFormat format, const Replies<observe::Counters>& replies) {
+  observe::Counters sum;
+  std::uint64_t silent = 0;
+  for (const auto& counters : replies) {
+    if (counters) {
+      sum.add(*counters);
+    } else {
+      silent += 1;
+    }
+  }
+  const observe::Scrape scrape{
+      .counters = sum,
+      .labels = *sources.labels,
+      .client_states = sources.client_states,
+      .backend_states = sources.backend_states,
+      .workers = replies.size(),
+      .workers_silent = silent,
+      .log_losses = sources.log_losses ? sources.log_losses() : observe::AccessLog::Losses{},
+      .process = observe::read_process_facts(),
+      .version = sources.version,
+  };
+  Answer answer{.content_type = std::string(observe::content_type(format))};
+  observe::write_exposition(scrape, format, answer.body);
+  return answer;
+}
+
+Answer config_answer(const ConfigStatus& status) {
+  Answer answer{.content_type = "application/json"};
+  std::string& body = answer.body;
+  body = fmt::format("{{\"generation\":{},\"applied_at\":\"", status.generation);
+  observe::append_rfc3339(body, status.applied_at);
+  body += "\",\"last_refusal\":";
+  if (status.last_refusal) {
+    body += "{\"at\":\"";
+    observe::append_rfc3339(body, status.last_refusal->at);
+    body += "\",\"reason\":\"";
+    observe::append_json_escaped(body, status.last_refusal->reason);
+    body += "\"}";
+  } else {
+    body += "null";
+  }
+  body += "}\n";
+  return answer;
+}
+
+}  // namespace
+
+void add_pages(Server& server, const Sources& sources, base::Duration patience) {
+  server.add("/", [](const Request&, Respond respond) {
+    respond({.content_type = "text/html; charset=utf-8",
+             .body = std::string(index_page),
+             .extra = "Content-Security-Policy: default-src 'none'\r\n"});
+  });
+  server.add("/healthz", [&server, &sources, patience](const Request&, Respond respond) {
+    gather<Alive>(
+        sources, server.door(), server.alarms(), patience, [](std::size_t) { return Alive{}; },
+        [respond = std::move(respond)](const Replies<Alive>& replies) mutable { respond(health_answer(replies)); });
+  });
+  server.add("/readyz",
+             [&sources](const Request&, Respond respond) { respond(readiness_answer(sources.readiness())); });
+  server.add("/metrics", [&server, &sources, patience](const Request& request, Respond respond) {
+    const observe::MetricFormat format = observe::choose_metric_format(request.accept);
+    gather<observe::Counters>(
+        sources, server.door(), server.alarms(), patience, sources.counters,
+        [&sources, format, respond = std::move(respond)](const Replies<observe::Counters>& replies) mutable {
+          respond(metrics_answer(sources, format, replies));
+        });
+  });
+  server.add("/api/v1/config",
+             [&sources](const Request&, Respond respond) { respond(config_answer(sources.config())); });
+}
+
+}  // namespace ebb::admin

@@ -1,0 +1,15 @@
+// The pages of the admin server: /, /healthz, /readyz, /metrics, /api/v1/config.
+#pragma once
+
+#include "admin/server.h"
+#include "admin/sources.h"
+
+namespace ebb::admin {
+
+// How long a page waits for workers. One that takes longer is busy beyond what its clients would bear.
+inline constexpr base::Duration worker_patience = std::chrono::seconds{1};
+
+// Before server.start(). The sources must outlive the server.
+void add_pages(Server& server, const Sources& sources, base::Duration patience = worker_patience);
+
+}  // namespace ebb::admin

@@ -1,0 +1,254 @@
+// The server over real sockets: requests in every shape, limits, time-outs, the guard.
+#include "admin/server.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <future>
+#include <memory>
+#include <vector>
+
+#include "admin/blocking_client.h"
+
+namespace ebb::admin {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::minutes;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+constexpr std::string_view get_echo = "GET /echo?x=1 HTTP/1.1\r\nHost: localhost\r\nAccept: a/b\r\n\r\n";
+
+class AdminServer : public testing::Test {
+ protected:
+  void start(Limits limits = {}) {
+    server_ = std::make_unique<Server>(limits);
+    server_->add("/echo", [](const Request& request, Respond respond) {
+      Answer answer;
+      answer.body = std::string(request.path) + "|" + std::string(request.query) + "|" + std::string(request.accept);
+      respond(std::move(answer));
+    });
+    server_->add("/large", [](const Request&, Respond respond) {
+      Answer answer;
+      answer.body = std::string(large_bytes, 'x');
+      respond(std::move(answer));
+    });
+    server_->add("/never", [this](const Request&, Respond respond) { kept_.push_back(std::move(respond)); });
+    server_->add("/later", [this](const Request&, Respond respond) { later_.set_value(std::move(respond)); });
+    std::string error;
+    ASSERT_TRUE(server_->start(*base::Address::parse("127.0.0.1:0"), error)) << error;
+  }
+  std::unique_ptr<BlockingClient> client() { return std::make_unique<BlockingClient>(server_->address()); }
+  Response ask(std::string_view request) {
+    auto one = client();
+    one->send(request);
+    return one->read();
+  }
+
+  static constexpr std::size_t large_bytes = std::size_t{20} << 20;
+  std::vector<Respond> kept_;
+  std::promise<Respond> later_;
+  std::unique_ptr<Server> server_;
+};
+
+TEST_F(AdminServer, AnswersARequest) {
+  start();
+  const Response response = ask(get_echo);
+  EXPECT_EQ(response.status, 200);
+  EXPECT_EQ(response.body, "/echo|x=1|a/b");
+  EXPECT_TRUE(response.has("Content-Type: text/plain; charset=utf-8"));
+  EXPECT_TRUE(response.has("Cache-Control: no-store"));
+  EXPECT_THAT(response.head, HasSubstr("\r\nDate: "));
+}
+
+TEST_F(AdminServer, ReadsAHeadSplitAtEveryByte) {
+  start();
+  for (std::size_t cut = 1; cut < get_echo.size(); ++cut) {
+    auto one = client();
+    one->send(get_echo.substr(0, cut));
+    one->send(get_echo.substr(cut));
+    EXPECT_EQ(one->read().body, "/echo|x=1|a/b") << cut;
+  }
+  auto one = client();
+  for (const char byte : get_echo) one->send({&byte, 1});
+  EXPECT_EQ(one->read().status, 200);
+}
+
+TEST_F(AdminServer, AnswersPipelinedRequestsInOrder) {
+  start();
+  auto one = client();
+  std::string requests;
+  for (int i = 0; i < 200; ++i) {
+    requests += "GET /echo?" + std::to_string(i) + " HTTP/1.1\r\nHost: localhost\r\n\r\n";
+  }
+  one->send(requests);
+  for (int i = 0; i < 200; ++i) EXPECT_EQ(one->read().body, "/echo|" + std::to_string(i) + "|");
+}
+
+TEST_F(AdminServer, KeepsTheConnectionUnlessAskedNotTo) {
+  start();
+  auto one = client();
+  for (int i = 0; i < 3; ++i) {
+    one->send(get_echo);
+    EXPECT_EQ(one->read().status, 200);
+  }
+  one->send("GET /echo HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+  EXPECT_TRUE(one->read().has("Connection: close"));
+  EXPECT_TRUE(one->at_end());
+}
+
+TEST_F(AdminServer, ClosesAfterAnHttp10Request) {
+  start();
+  auto one = client();
+  one->send("GET /echo HTTP/1.0\r\n\r\n");
+  EXPECT_EQ(one->read().body, "/echo||");
+  EXPECT_TRUE(one->at_end());
+}
+
+TEST_F(AdminServer, AnswersAClientThatHasFinishedItsSide) {
+  start();
+  auto one = client();
+  one->send(get_echo);
+  one->finish();
+  EXPECT_EQ(one->read().status, 200);
+  EXPECT_TRUE(one->at_end());
+}
+
+TEST_F(AdminServer, LeavesTheBodyOutForHead) {
+  start();
+  auto one = client();
+  one->send("HEAD /echo HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  const Response response = one->read(false);
+  EXPECT_EQ(response.status, 200);
+  EXPECT_TRUE(response.has("Content-Length: 7"));
+  one->send(get_echo);
+  EXPECT_EQ(one->read().body, "/echo|x=1|a/b");
+}
+
+TEST_F(AdminServer, KnowsItsPathsAndMethods) {
+  start();
+  EXPECT_EQ(ask("GET /nowhere HTTP/1.1\r\nHost: localhost\r\n\r\n").status, 404);
+  const Response refused = ask("DELETE /echo HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  EXPECT_EQ(refused.status, 405);
+  EXPECT_TRUE(refused.has("Allow: GET, HEAD"));
+}
+
+TEST_F(AdminServer, RefusesHostsThatAreNotThisMachine) {
+  start();
+  auto one = client();
+  one->send("GET /echo HTTP/1.1\r\nHost: attacker.example\r\n\r\n");
+  EXPECT_EQ(one->read().status, 421);
+  EXPECT_TRUE(one->at_end());
+  EXPECT_EQ(ask("GET http://attacker.example/echo HTTP/1.1\r\nHost: attacker.example\r\n\r\n").status, 421);
+  EXPECT_EQ(ask("GET /echo HTTP/1.1\r\nHost: [::1]:9901\r\n\r\n").status, 200);
+}
+
+// The body is more than fits into the sockets' buffers: if the server closed at once, the reset would beat the answer.
+TEST_F(AdminServer, RefusesBodiesAndLetsTheClientReadWhy) {
+  start();
+  auto one = client();
+  one->send("POST /echo HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\n\r\n");
+  one->send(std::string(1000000, 'x'));
+  EXPECT_EQ(one->read().status, 413);
+  EXPECT_EQ(ask("GET /echo HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n").status, 413);
+  EXPECT_EQ(ask("GET /echo HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n").status, 200);
+}
+
+TEST_F(AdminServer, RefusesWhatIsNoRequest) {
+  start();
+  EXPECT_EQ(ask("nonsense\r\n\r\n").status, 400);
+  EXPECT_EQ(ask("GET /echo HTTP/1.1\r\n\r\n").status, 400);
+  EXPECT_EQ(ask("GET /" + std::string(3000, 'x') + " HTTP/1.1\r\nHost: localhost\r\n\r\n").status, 414);
+  EXPECT_EQ(ask("GET /echo HTTP/1.1\r\nHost: localhost\r\nX: " + std::string(9000, 'x') + "\r\n\r\n").status, 431);
+}
+
+TEST_F(AdminServer, EndsAHeadThatDoesNotArriveInTime) {
+  start({.request = milliseconds{50}});
+  auto one = client();
+  one->send("GET /echo HTTP/1.1\r\nHo");
+  EXPECT_EQ(one->read().status, 408);
+  EXPECT_TRUE(one->at_end());
+}
+
+TEST_F(AdminServer, EndsAnIdleConnectionWithoutAWord) {
+  start({.request = milliseconds{50}});
+  auto one = client();
+  EXPECT_EQ(one->read_to_end(), "");
+  one = client();
+  one->send(get_echo);
+  EXPECT_EQ(one->read().status, 200);
+  EXPECT_EQ(one->read_to_end(), "");
+}
+
+TEST_F(AdminServer, SendsALargeAnswerWhole) {
+  start();
+  auto one = client();
+  one->send("GET /large HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  one->send(get_echo);
+  EXPECT_EQ(one->read().body.size(), large_bytes);
+  EXPECT_EQ(one->read().body, "/echo|x=1|a/b");
+}
+
+TEST_F(AdminServer, DoesNotWaitForeverForAClientThatDoesNotRead) {
+  start({.answer = milliseconds{50}});
+  auto one = client();
+  one->send("GET /large HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  ask(get_echo);
+  // The deadline is kept by the server alone: until it has passed, the rest of the body would still come.
+  auto idle = client();
+  idle->send("GET /never HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  EXPECT_EQ(idle->read_to_end(), "");  // began later, so that the first one's deadline has passed as well
+  EXPECT_LT(one->read_to_end().size(), large_bytes);
+}
+
+TEST_F(AdminServer, HoldsSoManyConnectionsAndNoMore) {
+  start({.connections = 2, .request = minutes{5}});
+  auto first = client();
+  first->send(get_echo);
+  EXPECT_EQ(first->read().status, 200);
+  auto second = client();
+  second->send(get_echo);
+  EXPECT_EQ(second->read().status, 200);
+  auto third = client();
+  EXPECT_EQ(third->read_to_end(), "");
+  first->finish();
+  EXPECT_TRUE(first->at_end());
+  auto fourth = client();
+  fourth->send(get_echo);
+  EXPECT_EQ(fourth->read().status, 200);
+}
+
+TEST_F(AdminServer, TakesAnAnswerFromAnotherThread) {
+  start();
+  auto one = client();
+  one->send("GET /later HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  Respond respond = later_.get_future().get();
+  Answer answer;
+  answer.body = "first";
+  respond(std::move(answer));
+  EXPECT_EQ(one->read().body, "first");
+  respond({});  // only the first counts
+  one->send(get_echo);
+  EXPECT_EQ(one->read().body, "/echo|x=1|a/b");
+}
+
+TEST_F(AdminServer, MayBeGoneWhenTheAnswerComes) {
+  start();
+  auto one = client();
+  one->send("GET /later HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  Respond respond = later_.get_future().get();
+  server_.reset();
+  respond({});
+  EXPECT_EQ(one->read_to_end(), "");
+}
+
+TEST_F(AdminServer, ListensOnLoopbackOnly) {
+  Server server;
+  std::string error;
+  EXPECT_FALSE(server.start(*base::Address::parse("0.0.0.0:0"), error));
+  EXPECT_THAT(error, HasSubstr("0.0.0.0:0 is not a loopback address"));
+}
+
+}  // namespace
+}  // namespace ebb::admin
