@@ -6,10 +6,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <csignal>
 
+#include "admin/pages.h"
+#include "admin/server.h"
+#include "app/reload.h"
 #include "app/rollout.h"
-
 
 namespace ebb::app {
 
@@ -24,13 +27,14 @@ std::uint32_t usable_processors() {
   return static_cast<std::uint32_t>(std::max(CPU_COUNT(&allowed), 1));
 }
 
-// Every client may need a second descriptor for its endpoint, and a third pair for a pipe; the rest is for ourselves.
-std::uint32_t clients_that_fit() {
+// Every client may need a second descriptor for its endpoint, so that half of them are for clients.
+std::uint32_t clients_max(std::uint32_t wished) {
   rlimit limit{};
   getrlimit(RLIMIT_NOFILE, &limit);
   limit.rlim_cur = limit.rlim_max;
   setrlimit(RLIMIT_NOFILE, &limit);
-  return static_cast<std::uint32_t>(std::clamp<rlim_t>(limit.rlim_cur / 2, 16, 4'000'000));
+  const auto fitting = static_cast<std::uint32_t>(std::clamp<rlim_t>(limit.rlim_cur / 2, 16, 4'000'000));
+  return wished == 0 ? fitting : std::min(wished, fitting);
 }
 
 reactor::Kind io_kind(config::Io io) {
@@ -50,6 +54,34 @@ int next_signal(const sigset_t& awaited) {
     if (signal > 0) return signal;
     if (errno == EAGAIN) return 0;
   }
+}
+
+admin::Sources admin_sources(gate::Fleet& fleet, const Rollout& rollout, observe::AccessLog& access_log,
+                             const base::Labels& labels, const std::atomic<bool>& draining) {
+  admin::Sources sources;
+  sources.workers = fleet.size();
+  sources.post = [&fleet](std::size_t worker, std::move_only_function<void()> task) {
+    fleet.post(worker, std::move(task));
+  };
+  sources.counters = [&fleet](std::size_t worker) { return fleet.worker(worker).collect(); };
+  sources.readiness = [&rollout, &draining]() -> admin::Readiness {
+    if (draining) return {false, "stopping"};
+    const std::uint64_t generation = rollout.status().generation;
+    if (generation == 0) return {false, "no configuration has been applied"};
+    return {true, "serving generation " + std::to_string(generation)};
+  };
+  sources.config = [&rollout] {
+    const RolloutStatus status = rollout.status();
+    admin::ConfigStatus config{.generation = status.generation, .applied_at = status.applied_at};
+    if (!status.last_refusal.empty()) config.last_refusal = {status.refused_at, status.last_refusal};
+    return config;
+  };
+  sources.log_losses = [&access_log] { return access_log.losses(); };
+  sources.labels = &labels;
+  sources.client_states = lifecycle::ClientConnectionLife::state_names;
+  sources.backend_states = lifecycle::BackendConnectionLife::state_names;
+  sources.version = EBB_VERSION;
+  return sources;
 }
 
 sigset_t block_signals() {
@@ -74,39 +106,48 @@ int run(const RunOptions& options) {
   const base::SystemClock clock;
   observe::EventLog events(STDERR_FILENO, observe::EventLog::Format::text, clock);
   base::Labels labels;
-
-  const std::uint32_t fitting = clients_that_fit();
-  const std::uint32_t wished = loaded->model.limits.connections;
-  gate::FleetOptions fleet_options{.workers = startup.workers == 0 ? usable_processors() : startup.workers,
-                                   .io = io_kind(startup.io),
-                                   .clients_max = wished == 0 ? fitting : std::min(wished, fitting)};
   std::string problem;
-  auto access_log = observe::AccessLog::open(loaded->model.access_log.path, fleet_options.workers, problem);
-  if (access_log == nullptr) {
-    fmt::print(stderr, "ebbgate: access_log.path: {}\n", problem);
+  const auto cannot_start = [&problem](std::string_view what) {
+    fmt::print(stderr, "ebbgate: {}: {}\n", what, problem);
     return 1;
-  }
-  fleet_options.access_log = access_log.get();
-  auto fleet = gate::Fleet::start(fleet_options, labels, problem);
-  if (fleet == nullptr) {
-    fmt::print(stderr, "ebbgate: io: {}\n", problem);
-    return 1;
-  }
+  };
+
+  const std::uint32_t workers = startup.workers == 0 ? usable_processors() : startup.workers;
+  const auto access_log = observe::AccessLog::open(loaded->model.access_log.path, workers, problem);
+  if (access_log == nullptr) return cannot_start("access_log.path");
+  const auto fleet = gate::Fleet::start({.workers = workers,
+                                         .io = io_kind(startup.io),
+                                         .access_log = access_log.get(),
+                                         .clients_max = clients_max(loaded->model.limits.connections)},
+                                        labels, problem);
+  if (fleet == nullptr) return cannot_start("io");
+
   Rollout rollout(*fleet, labels, events, clock);
-  const std::vector<std::string> watched = config::files_of(loaded->model);
-  if (!rollout.apply(std::move(*loaded))) {
-    fmt::print(stderr, "ebbgate: {}\n", rollout.status().last_refusal);
-    return 1;
-  }
-  events.info("started", {{"io", fleet->io_name()}, {"workers", std::to_string(fleet->size())}});
+  Reload reload(options.config_path, startup, rollout, events);
+  reload.watch(loaded->model);
+  if (!rollout.apply(std::move(*loaded))) return 1;  // it has said why
+
+  std::atomic<bool> draining = false;
+  const admin::Sources sources = admin_sources(*fleet, rollout, *access_log, labels, draining);
+  admin::Server admin;
+  admin::add_pages(admin, sources);
+  if (startup.admin.valid() && !admin.start(startup.admin, problem)) return cannot_start("admin");
+  events.info("started", {{"version", EBB_VERSION},
+                          {"io", fleet->io_name()},
+                          {"workers", std::to_string(fleet->size())},
+                          {"admin", startup.admin.text()}});
 
   for (;;) {
     const int signal = next_signal(awaited);
     if (signal == SIGTERM || signal == SIGINT) break;
+    if (signal == SIGHUP) reload.now();
     if (signal == SIGUSR1) access_log->reopen();
     if (signal == 0) rollout.tickets().rotate();
   }
-  events.info("stopping");
+  draining = true;
+  reload.stop();
+  events.info("stopping",
+              {{"grace_s", std::to_string(std::chrono::duration_cast<std::chrono::seconds>(stop_grace).count())}});
   fleet->stop(stop_grace);
   events.info("stopped");
   return 0;

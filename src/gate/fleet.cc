@@ -6,10 +6,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <csignal>
 #include <cstring>
-#include <future>
 #include <latch>
+#include <mutex>
 
 namespace ebb::gate {
 
@@ -115,28 +116,6 @@ std::vector<std::string> Fleet::apply(const Configuration& configuration) {
   }
   for (const int descriptor : held) ::close(descriptor);
   return problems;
-}
-
-void Fleet::collect(std::function<void(std::vector<observe::Counters>)> done) {
-  struct Gathering {
-    std::mutex mutex;
-    std::vector<observe::Counters> copies;
-    std::size_t missing;
-    std::function<void(std::vector<observe::Counters>)> done;
-  };
-  auto gathering = std::make_shared<Gathering>();
-  gathering->missing = members_.size();
-  gathering->done = std::move(done);
-  for (Member& member : members_) {
-    member.reactor->post([gathering, &member] {
-      observe::Counters copy = member.worker->collect();
-      std::unique_lock lock(gathering->mutex);
-      gathering->copies.push_back(std::move(copy));
-      if (--gathering->missing > 0) return;
-      lock.unlock();
-      gathering->done(std::move(gathering->copies));
-    });
-  }
 }
 
 void Fleet::stop(base::Duration grace) {

@@ -33,8 +33,12 @@ class Fleet {
   // changes and the reasons come back.
   std::vector<std::string> apply(const Configuration& configuration);
 
-  // The callback gets the copies of those workers that have answered, from a worker's thread or from this one.
-  void collect(std::function<void(std::vector<observe::Counters>)> done);
+  // Runs the task on that worker's thread, soon; not at all once the fleet has stopped.
+  void post(std::size_t worker, std::move_only_function<void()> task) {
+    members_[worker].reactor->post(std::move(task));
+  }
+  // For tasks on that worker's thread.
+  Worker& worker(std::size_t index) { return *members_[index].worker; }
 
   // Refuse new connections, let exchanges end, cut what is left after the grace.
   void stop(base::Duration grace);
