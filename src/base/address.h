@@ -35,8 +35,8 @@ class Address {
 
  private:
   union {
+    sockaddr_in6 v6;  // the larger one first: `= {}` sets only the first to zero, and scope ids are compared
     sockaddr_in v4;
-    sockaddr_in6 v6;
   } storage_ = {};
 };
 

@@ -78,6 +78,7 @@ class Slice {
   }
   // Appends in place; the caller has seen that there is room and that nobody else writes behind this slice.
   void append(std::string_view bytes) {
+    if (bytes.empty()) return;  // its data() may be null, which memcpy does not allow
     EBB_ASSERT(bytes.size() <= room());
     std::memcpy(block_->data() + offset_ + length_, bytes.data(), bytes.size());
     length_ += static_cast<std::uint32_t>(bytes.size());

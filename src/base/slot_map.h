@@ -2,6 +2,7 @@
 // handle finds nothing, so late timers, completions and messages are harmless. Objects never move.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <new>
@@ -63,12 +64,14 @@ class SlotMap {
   bool erase(Handle handle) {
     T* object = find(handle);
     if (object == nullptr) return false;
-    object->~T();
+    // The handle ends before the object does: a destructor that looks itself up finds nothing. The slot is free only
+    // after the destructor, which may put other objects in.
     Cell& cell = cell_at(handle.slot);
     cell.generation += 1;  // even: free; 2^31 lives of one slot pass before a handle could be mistaken
+    live_ -= 1;
+    object->~T();
     cell.next_free = free_;
     free_ = handle.slot;
-    live_ -= 1;
     return true;
   }
 

@@ -8,12 +8,15 @@ namespace ebb::base {
 std::int64_t TimerWheel::tick_of(Instant instant) const {
   constexpr Duration tick = std::chrono::milliseconds{1};
   if (instant == Instant::max()) return INT64_MAX;
-  return (instant - origin_ + tick - Duration{1}) / tick;
+  const Duration since = instant - origin_;
+  return since / tick + (since % tick > Duration{0} ? 1 : 0);  // adding a tick first could overflow
 }
 
 void TimerWheel::arm(Timer& timer, Instant deadline) {
   timer.deadline_ = deadline;
-  const std::int64_t tick = tick_of(deadline);
+  // Not before the tick that advance() is bound for: a callback that arms for "now" after a long pause would
+  // otherwise be called for each tick of that pause.
+  const std::int64_t tick = std::max(tick_of(deadline), target_ + 1);
   if (timer.linked()) {
     if (tick >= timer.slot_tick_) return;
     timer.unlink();

@@ -3,6 +3,7 @@
 // moves when its old slot comes up, so that a connection that is re-armed at each request costs nothing.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "base/clock.h"
@@ -40,7 +41,7 @@ class TimerWheel {
   // When advance() should be called next; Instant::max() if nothing is armed. May be early, never late.
   Instant next_wake() const;
   // Calls expired(owner) for each timer whose deadline has come, in order of their slots. The callback may arm
-  // and disarm any timer.
+  // and disarm any timer; one that it arms waits for the next advance(), however near its deadline is.
   template <class Expired>
   void advance(Instant now, Expired&& expired);
 
@@ -57,17 +58,18 @@ class TimerWheel {
 
   Instant origin_;
   std::int64_t current_ = 0;                       // all ticks up to this one have been handled
+  std::int64_t target_ = 0;                        // where advance() is going, or went
   mutable std::uint64_t maybe_used_[levels] = {};  // a set bit may be stale, a clear one never is
-  mutable Slot wheel_[levels][slots];
+  Slot wheel_[levels][slots];
 };
 
 template <class Expired>
 void TimerWheel::advance(Instant now, Expired&& expired) {
-  const std::int64_t target = (now - origin_) / std::chrono::milliseconds{1};
-  while (current_ < target) {
+  target_ = std::max(target_, (now - origin_) / std::chrono::milliseconds{1});
+  while (current_ < target_) {
     const std::int64_t next = next_tick();
-    if (next > target) {
-      current_ = target;
+    if (next > target_) {
+      current_ = target_;
       return;
     }
     current_ = next;
