@@ -1,6 +1,6 @@
 #include "app/rollout.h"
 
-#include "config/certificates.h"
+#include "app/listener_tls.h"
 
 namespace ebb::app {
 
@@ -31,7 +31,15 @@ bool Rollout::apply(config::Loaded loaded) {
 
 bool Rollout::build(config::Loaded& loaded, gate::Configuration& out, std::string& reason) {
   for (const routes::ListenerModel& listener : loaded.model.listeners) {
-    if (!secure(listener, out.tls.emplace_back(), reason)) return false;
+    std::shared_ptr<const wire::ServerContext>& place = out.tls.emplace_back();
+    if (listener.protocol != routes::Protocol::https) continue;
+    auto context = build_tls(listener, tickets_);
+    if (!context) {
+      reason = config::text_of(context.error());
+      return false;
+    }
+    place = std::move(*context);
+    warn_of_expiry(listener, *place);
   }
   const std::uint64_t generation = status().generation + 1;
   const std::vector<routes::Refusal> refusals =
@@ -40,28 +48,6 @@ bool Rollout::build(config::Loaded& loaded, gate::Configuration& out, std::strin
     reason += (reason.empty() ? "" : "; ") + refusal.key + ": " + refusal.reason + "; " + refusal.remedy;
   }
   return refusals.empty();
-}
-
-bool Rollout::secure(const routes::ListenerModel& listener, std::shared_ptr<const wire::ServerContext>& out,
-                     std::string& reason) {
-  if (listener.protocol != routes::Protocol::https) return true;
-  auto texts = config::read_certificates(listener);
-  if (!texts) {
-    reason = config::text_of(texts.error());
-    return false;
-  }
-  wire::ServerOptions options{.refuse_unknown_names = listener.refuse_unknown_names};
-  for (config::CertificateText& text : *texts) {
-    options.certificates.push_back({std::move(text.certificate_pem), std::move(text.key_pem), std::move(text.origin)});
-  }
-  auto context = wire::ServerContext::build(options, tickets_);
-  if (!context) {
-    reason = "listener " + listener.name + ": " + context.error();
-    return false;
-  }
-  warn_of_expiry(listener, **context);
-  out = std::move(*context);
-  return true;
 }
 
 void Rollout::warn_of_expiry(const routes::ListenerModel& listener, const wire::ServerContext& context) {

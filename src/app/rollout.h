@@ -33,8 +33,6 @@ class Rollout {
 
  private:
   bool build(config::Loaded& loaded, gate::Configuration& out, std::string& reason);
-  bool secure(const routes::ListenerModel& listener, std::shared_ptr<const wire::ServerContext>& out,
-              std::string& reason);
   void warn_of_expiry(const routes::ListenerModel& listener, const wire::ServerContext& context);
 
   gate::Fleet& fleet_;

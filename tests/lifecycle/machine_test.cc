@@ -1,0 +1,88 @@
+#include "lifecycle/machine.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "base/rng.h"
+#include "lifecycle/backend_connection.h"
+#include "lifecycle/client_connection.h"
+#include "lifecycle/exchange.h"
+
+namespace ebb::lifecycle {
+namespace {
+
+template <class Definition>
+class MachineTest : public testing::Test {};
+
+using Machines = testing::Types<ClientConnectionLife, BackendConnectionLife, ExchangeLife>;
+TYPED_TEST_SUITE(MachineTest, Machines);
+
+TYPED_TEST(MachineTest, EachPairEitherMovesToItsRowOrLeavesTheStateAlone) {
+  using Life = Machine<TypeParam>;
+  for (std::size_t state = 0; state < Life::states; ++state) {
+    for (std::size_t event = 0; event < Life::events; ++event) {
+      const auto from = static_cast<typename TypeParam::State>(state);
+      const auto on = static_cast<typename TypeParam::Event>(event);
+      Life machine(from);
+      const bool moved = machine.step(on);
+      EXPECT_EQ(moved, Life::has(from, on));
+      EXPECT_EQ(machine.state(), moved ? Life::target(from, on) : from);
+    }
+  }
+}
+
+TYPED_TEST(MachineTest, EveryStateIsReachableFromTheStart) {
+  using Life = Machine<TypeParam>;
+  std::set<std::size_t> reached = {static_cast<std::size_t>(TypeParam::first)};
+  for (std::size_t round = 0; round < Life::states; ++round) {
+    for (const auto& row : TypeParam::rows) {
+      if (reached.contains(static_cast<std::size_t>(row.from))) reached.insert(static_cast<std::size_t>(row.to));
+    }
+  }
+  // A client connection may also begin with a TLS handshake.
+  const std::size_t other_start = std::is_same_v<TypeParam, ClientConnectionLife> ? 1 : 0;
+  EXPECT_EQ(reached.size() + other_start, Life::states);
+}
+
+TYPED_TEST(MachineTest, RandomEventsNeverLeaveTheTerminalState) {
+  using Life = Machine<TypeParam>;
+  base::Rng rng(7);
+  for (int run = 0; run < 1000; ++run) {
+    Life machine;
+    bool ended = false;
+    for (int i = 0; i < 100; ++i) {
+      (void)machine.step(static_cast<typename TypeParam::Event>(rng.below(Life::events)));
+      if (ended) {
+        ASSERT_TRUE(machine.ended());
+      }
+      ended = machine.ended();
+    }
+  }
+}
+
+TYPED_TEST(MachineTest, ADeadlineEndsOrAdvancesEveryLiveState) {
+  using Life = Machine<TypeParam>;
+  for (std::size_t state = 0; state < Life::states; ++state) {
+    Life machine(static_cast<typename TypeParam::State>(state));
+    for (int i = 0; i < 3 && !machine.ended(); ++i) ASSERT_TRUE(machine.step(TypeParam::Event::deadline));
+    EXPECT_TRUE(machine.ended());
+  }
+}
+
+TEST(ExchangeLife, AnEarlyAnswerMayEndBeforeTheRequestIsWhole) {
+  using E = ExchangeLife::Event;
+  ExchangeMachine exchange;
+  for (const E event : {E::lease, E::response_began, E::response_whole}) ASSERT_TRUE(exchange.step(event));
+  EXPECT_TRUE(exchange.ended());
+}
+
+TEST(ExchangeLife, NothingIsRepeatedOnceTheResponseHasBegun) {
+  using S = ExchangeLife::State;
+  for (const S state : {S::crossing, S::downloading, S::tunnelling, S::ended}) {
+    EXPECT_FALSE(ExchangeMachine::has(state, ExchangeLife::Event::retry));
+  }
+}
+
+}  // namespace
+}  // namespace ebb::lifecycle
