@@ -40,7 +40,7 @@ std::size_t bytes_of(const Fields& fields) {
   return sum;
 }
 
-// An open quote would swallow what we append (RFC 7239 4: values may be quoted strings).
+// An open quote in Forwarded would swallow what we append (RFC 7239 4: values may be quoted strings).
 bool quotes_are_closed(std::string_view value) {
   bool open = false;
   for (std::size_t i = 0; i < value.size(); ++i) {
@@ -56,7 +56,8 @@ bool quotes_are_closed(std::string_view value) {
 // What the client's side said comes first, joined into one line; the last element is ours.
 void write_received(Pen& pen, const Fields& fields, FieldId id) {
   for (const Field& field : fields.all()) {
-    if (field.id != id || field.value.empty() || !quotes_are_closed(field.value)) continue;
+    if (field.id != id || field.value.empty()) continue;
+    if (id == FieldId::forwarded && !quotes_are_closed(field.value)) continue;
     pen.text(field.value).text(", ");
   }
 }

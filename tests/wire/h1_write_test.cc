@@ -73,6 +73,7 @@ TEST_F(H1Write, AppendsToTheTraceAndReplacesTheRest) {
 TEST_F(H1Write, DropsAForwardedValueWhoseOpenQuoteWouldSwallowOurs) {
   EXPECT_EQ(request("GET / HTTP/1.1\r\nHost: a\r\nForwarded: for=\"x\\\"\r\n\r\n"),
             "GET / HTTP/1.1\r\nHost: a\r\n" + ours);
+  EXPECT_TRUE(request("GET / HTTP/1.1\r\nHost: a\r\nX-Forwarded-For: \"x\r\n\r\n").contains("For: \"x, 10.0.0.9\r\n"));
 }
 
 TEST_F(H1Write, QuotesIPv6InForwarded) {
