@@ -1,6 +1,6 @@
-// The writer thread and its sleep. Under traffic it naps a few milliseconds between rounds and nobody needs to wake it;
-// after an idle nap it says so in `asleep_` and the first line after that pays for one wake-up. So a worker makes at
-// most one system call per nap, not one per line.
+// The writer thread and its sleep. Under traffic it naps a few milliseconds between rounds, and only a ring that is
+// more than half full cuts a nap short; after an idle nap it sleeps, and the first line after that pays for one
+// wake-up. So a worker makes about one system call per nap at most, not one per line.
 #include "observe/access_log.h"
 
 #include <poll.h>
@@ -69,7 +69,7 @@ class ThreadedLog final : public AccessLog {
     explicit WorkerRing(ThreadedLog& log) : log_(log) {}
     bool push(std::string_view line) override {
       if (!bytes_.push(line)) return false;
-      log_.wake_if_asleep();
+      log_.wake_if_needed(bytes_);
       return true;
     }
 
@@ -80,8 +80,12 @@ class ThreadedLog final : public AccessLog {
     std::uint64_t dropped_told_ = 0;  // writer thread only
   };
 
-  void wake_if_asleep();
+  enum class Rest : std::uint8_t { none, nap, sleep };
+
+  void wake_if_needed(ByteRing& ring);
   void run();
+  void nap();
+  void sleep_until_woken();
   bool empty_rings();
   void empty_ring(std::size_t index);
   void tell_dropped(std::size_t index);
@@ -95,7 +99,7 @@ class ThreadedLog final : public AccessLog {
   std::deque<WorkerRing> rings_;  // a deque: rings neither move nor copy
   LogFile file_;
   Alarm alarm_;
-  std::atomic<bool> asleep_ = false;
+  std::atomic<Rest> rest_ = Rest::none;  // what the writer does; whoever wakes it sets it to none
   std::atomic<bool> stopping_ = false;
   std::atomic<bool> reopen_wanted_ = false;
   std::atomic<std::uint64_t> failed_writes_ = 0;
@@ -144,11 +148,13 @@ AccessLog::Losses ThreadedLog::losses() const {
   return losses;
 }
 
-// Pairs with run(): either this thread sees asleep_, or the writer sees the line. Both store first and look then, which
-// needs the full fence on both sides.
-void ThreadedLog::wake_if_asleep() {
+// Pairs with sleep_until_woken(): either this thread sees that the writer sleeps, or the writer sees the line. Both
+// store first and look then, which needs the full fence on both sides.
+void ThreadedLog::wake_if_needed(ByteRing& ring) {
   std::atomic_thread_fence(std::memory_order_seq_cst);
-  if (asleep_.load(std::memory_order_relaxed) && asleep_.exchange(false)) alarm_.wake();
+  const Rest rest = rest_.load(std::memory_order_relaxed);
+  if (rest == Rest::none || (rest == Rest::nap && !ring.pressed())) return;
+  if (rest_.exchange(Rest::none) != Rest::none) alarm_.wake();
 }
 
 void ThreadedLog::run() {
@@ -157,15 +163,26 @@ void ThreadedLog::run() {
     reopen_if_asked();
     const bool wrote = empty_rings();
     if (stopping && !wrote) return;
+    if (stopping) continue;
     if (wrote) {
-      if (!stopping) alarm_.wait(nap_ms);
-      continue;
+      nap();
+    } else {
+      sleep_until_woken();
     }
-    asleep_.store(true);
-    std::atomic_thread_fence(std::memory_order_seq_cst);
-    if (all_empty()) alarm_.wait(-1);
-    asleep_.store(false);
   }
+}
+
+void ThreadedLog::nap() {
+  rest_.store(Rest::nap);
+  alarm_.wait(nap_ms);
+  rest_.store(Rest::none);
+}
+
+void ThreadedLog::sleep_until_woken() {
+  rest_.store(Rest::sleep);
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  if (all_empty()) alarm_.wait(-1);
+  rest_.store(Rest::none);
 }
 
 bool ThreadedLog::all_empty() const {

@@ -41,6 +41,14 @@ class ByteRing {
     return true;
   }
 
+  // Producer. More than half of the room is taken; cheap as long as it is not.
+  bool pressed() {
+    const std::uint64_t written = written_.load(std::memory_order_relaxed);
+    if (written - read_seen_ <= capacity_ / 2) return false;
+    read_seen_ = read_.load(std::memory_order_acquire);
+    return written - read_seen_ > capacity_ / 2;
+  }
+
   // Consumer. The readable bytes up to the end of the memory; what wrapped around comes after release().
   std::string_view readable() const {
     const std::uint64_t read = read_.load(std::memory_order_relaxed);

@@ -87,39 +87,57 @@ void append_host_and_port(std::string& out, const base::Address& address) {
   append_number(out, address.port());
 }
 
-// Writes `"key":value` pairs; the braces are the caller's.
+// `,"name":` put together by the compiler, so that a key costs one append.
+class Key {
+ public:
+  consteval Key(const char* name) {
+    add(",\"");
+    add(name);
+    add("\":");
+  }
+  std::string_view text() const { return {bytes_, size_}; }
+
+ private:
+  consteval void add(const char* text) {
+    while (*text != '\0') bytes_[size_++] = *text++;
+  }
+  char bytes_[24] = {};
+  std::size_t size_ = 0;
+};
+
+// Writes key and value pairs, the first of them without its comma; the braces are the caller's.
 class JsonObject {
  public:
   explicit JsonObject(std::string& out) : out_(out) {}
 
-  void text(std::string_view key, std::string_view value, std::size_t bytes_max = field_bytes_max) {
+  void text(const Key& key, std::string_view value, std::size_t bytes_max = field_bytes_max) {
     begin(key);
     out_ += '"';
     append_cut(out_, value, bytes_max, append_json_escaped);
     out_ += '"';
   }
-  void address(std::string_view key, const base::Address& value) {
+  void address(const Key& key, const base::Address& value) {
     begin(key);
     out_ += '"';
     append_host_and_port(out_, value);
     out_ += '"';
   }
-  void number(std::string_view key, std::uint64_t value) {
+  void number(const Key& key, std::uint64_t value) {
     begin(key);
     append_number(out_, value);
   }
-  void boolean(std::string_view key, bool value) {
+  void boolean(const Key& key, bool value) {
     begin(key);
     out_ += value ? "true" : "false";
   }
-  void time(std::string_view key, base::WallTime value) {
+  void time(const Key& key, base::WallTime value) {
     begin(key);
     out_ += '"';
     append_rfc3339(out_, value);
     out_ += '"';
   }
   // A point that the exchange did not come to is null, which is not the same as no time at all.
-  void ms(std::string_view key, base::Duration value, bool reached) {
+  void ms(const Key& key, base::Duration value, bool reached) {
     begin(key);
     if (reached) {
       append_ms(out_, value);
@@ -129,12 +147,12 @@ class JsonObject {
   }
 
  private:
-  void begin(std::string_view key) {
-    out_ += out_.back() == '{' ? "\"" : ",\"";
-    out_ += key;
-    out_ += "\":";
+  void begin(const Key& key) {
+    out_ += key.text().substr(first_ ? 1 : 0);
+    first_ = false;
   }
   std::string& out_;
+  bool first_ = true;
 };
 
 void format_json(const ExchangeRecord& record, const base::Labels& labels, std::string& out) {
