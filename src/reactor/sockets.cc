@@ -133,6 +133,11 @@ bool end_in_sight(int socket) {
   return got == 0 || (got < 0 && errno != EAGAIN);
 }
 
+bool bytes_in_sight(int socket) {
+  char byte;
+  return ::recv(socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0;
+}
+
 Unread discard_input(int socket) {
   for (int i = 0; i < discards_at_once; ++i) {
     // MSG_TRUNC on TCP drops the bytes inside the kernel (tcp(7)).

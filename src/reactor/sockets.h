@@ -28,8 +28,9 @@ int pending_error(int socket);        // SO_ERROR, which reading clears
 void set_blocking(int socket, Blocking blocking);
 void reset_on_close(int socket);
 void send_fin(int socket);
-// Looks without taking: an end or an error in the receive queue's front.
+// Both look without taking.
 bool end_in_sight(int socket);
+bool bytes_in_sight(int socket);
 
 enum class Unread : std::uint8_t { none, ended, more };
 // Throws away what has been received, without copying it.

@@ -158,6 +158,26 @@ TEST_P(Ending, ResetAfterThePeersFinIsReported) {
   EXPECT_EQ(ours->failures.size(), 1u);
 }
 
+TEST_P(Ending, BytesAndResetThatArriveTogetherAreBothReported) {
+  auto [peer, ours] = accept_one();
+  run_rounds(3);
+  plain_send(peer.get(), "early answer");
+  set_reset_on_close(peer.get());
+  peer = Descriptor();
+  run_until([&] { return !ours->failures.empty(); });
+  EXPECT_EQ(ours->received, "early answer");
+  EXPECT_EQ(ours->peer_finished, 0);
+}
+
+TEST_P(Ending, BytesAndFinThatArriveTogetherAreBothReported) {
+  auto [peer, ours] = accept_one();
+  run_rounds(3);
+  plain_send(peer.get(), "last words");
+  peer = Descriptor();
+  run_until([&] { return ours->peer_finished == 1; });
+  EXPECT_EQ(ours->received, "last words");
+}
+
 TEST_P(Ending, BytesThatCameBeforeTheResetAreDeliveredFirst) {
   auto [peer, ours] = accept_one();
   plain_send(peer.get(), "early answer");

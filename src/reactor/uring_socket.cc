@@ -1,0 +1,228 @@
+// Receiving, sending and closing on the io_uring reactor; see uring.h.
+#include <cerrno>
+
+#include "reactor/uring.h"
+
+namespace ebb::reactor {
+
+UringReactor::Socket* UringReactor::find(SocketId id) {
+  Socket* socket = sockets_.find(id);
+  return socket == nullptr || socket->closed_by_handler() ? nullptr : socket;
+}
+
+void UringReactor::make_ready(Socket& socket) {
+  if (!socket.ListNode<Ready>::linked()) ready_.push_back(socket);
+}
+
+void UringReactor::unsettle(Socket& socket) {
+  if (!socket.ListNode<Unsettled>::linked()) unsettled_.push_back(socket);
+}
+
+base::Result<SocketId> UringReactor::connect(const base::Address& address, Owner owner) {
+  Descriptor descriptor = EBB_TRY(open_outgoing(address, limits_, Blocking::yes));
+  const SocketId id = add_socket(std::move(descriptor), owner, Origin::connecting);
+  sockets_.find(id)->connect_to = std::make_unique<base::Address>(address);
+  return id;
+}
+
+void UringReactor::connected(Socket& socket, int result) {
+  socket.connect_to.reset();
+  if (socket.phase == Phase::closing) return;
+  unsettle(socket);
+  if (result == 0) socket.origin = Origin::connected;
+  if (socket.closed_by_handler()) {
+    if (result != 0) begin_closing(socket);
+    return;
+  }
+  if (result == 0) return handler_->on_connected(socket.owner);
+  report_failure(socket, error_of(-result, Origin::connecting, "connect"));
+}
+
+void UringReactor::adopt(SocketId id, Owner owner) {
+  if (Socket* socket = find(id)) socket->owner = owner;
+}
+
+void UringReactor::receive(SocketId id, Receive mode) {
+  Socket* socket = find(id);
+  if (socket == nullptr || socket->mode == mode) return;
+  socket->mode = mode;
+  if (mode == Receive::paused) {
+    if (socket->receiving == Receiving::no) unsettle(*socket);
+    return;
+  }
+  const bool waiting = socket->undelivered != nullptr || socket->input == Input::ended;
+  if (waiting) make_ready(*socket);
+  if (socket->receiving == Receiving::no) unsettle(*socket);
+}
+
+void UringReactor::received(Socket& socket, int result, std::uint32_t flags) {
+  if ((flags & IORING_CQE_F_MORE) == 0) {
+    socket.receiving = Receiving::no;
+    unsettle(socket);
+    if (socket.pump != nullptr) make_ready(socket);
+  }
+  base::Slice bytes;
+  if ((flags & IORING_CQE_F_BUFFER) != 0) {
+    bytes = buffers_.take(static_cast<std::uint16_t>(flags >> IORING_CQE_BUFFER_SHIFT),
+                          static_cast<std::uint32_t>(std::max(result, 0)));
+  }
+  if (socket.phase == Phase::failed) return;
+  if (result == -ENOBUFS || result == -ECANCELED || result == -EAGAIN || result == -EINTR) return;  // asked for again
+  if (socket.closed_by_handler()) return discarded(socket, result);
+  if (result > 0) {
+    counters_.receives += 1;
+    return deliver(socket, std::move(bytes));
+  }
+  socket.input = Input::ended;
+  if (result < 0 && !socket.has_failure()) socket.failure = error_of(-result, socket.origin, "recv");
+  make_ready(socket);
+}
+
+void UringReactor::discarded(Socket& socket, int result) {
+  if (result > 0) {
+    // The peer is in the middle of a message: wait for its FIN (RFC 9112, 9.6).
+    if (socket.phase == Phase::flushing) socket.phase = Phase::draining;
+    return;
+  }
+  socket.input = Input::finished;
+  if (result < 0) begin_closing(socket);
+  unsettle(socket);
+}
+
+void UringReactor::deliver(Socket& socket, base::Slice bytes) {
+  if (socket.mode != Receive::paused && socket.undelivered == nullptr && socket.pump == nullptr) {
+    handler_->on_received(socket.owner, std::move(bytes));
+    return;
+  }
+  socket.hold(std::move(bytes));
+  unsettle(socket);
+  if (socket.mode != Receive::paused || socket.pump != nullptr) make_ready(socket);
+}
+
+// True if nothing is held any more and the socket is still to be received from.
+bool UringReactor::deliver_held(SocketId id) {
+  while (true) {
+    Socket* socket = find(id);
+    if (socket == nullptr || socket->mode == Receive::paused) return false;
+    if (socket->undelivered == nullptr) return true;
+    handler_->on_received(socket->owner, socket->take_held());
+  }
+}
+
+void UringReactor::serve_input(SocketId id) {
+  Socket* socket = sockets_.find(id);
+  if (socket == nullptr) return;
+  unsettle(*socket);
+  if (socket->phase != Phase::open) return;
+  if (socket->pump != nullptr) return serve_pump(id);
+  const bool unread = socket->mode == Receive::paused || socket->input == Input::finished;
+  if (unread && socket->has_failure()) return report_failure(*socket, socket->failure);
+  if (!deliver_held(id)) return;
+  socket = find(id);
+  if (socket->input == Input::ended && socket->phase == Phase::open) report_end(*socket);
+}
+
+void UringReactor::report_end(Socket& socket) {
+  if (socket.has_failure()) return report_failure(socket, socket.failure);
+  socket.input = Input::finished;
+  handler_->on_peer_finished(socket.owner);
+}
+
+void UringReactor::report_failure(Socket& socket, const base::Error& error) {
+  const base::Error reported = error;
+  socket.phase = Phase::failed;
+  socket.undelivered.reset();
+  if (socket.pump != nullptr) end_pump(socket);
+  if (Socket* source = sockets_.find(socket.pump_source)) end_pump(*source);
+  handler_->on_failed(socket.owner, reported);
+}
+
+void UringReactor::watched(Socket& socket) {
+  socket.watching = Watching::over;
+  if (!socket.usable()) return;
+  const int sys = pending_error(socket.fd());
+  if (sys == 0) return;
+  socket.failure = error_of(sys, socket.origin, "socket");
+  make_ready(socket);
+}
+
+void UringReactor::send(SocketId id, base::Chain&& bytes) {
+  Socket* socket = find(id);
+  if (socket == nullptr || !socket->usable()) return bytes.clear();
+  EBB_ASSERT(socket->output == Output::open);
+  socket->output_bytes.push(std::move(bytes));
+  if (socket->output_bytes.empty()) return;
+  socket->owes_drained = true;
+  if (!socket->sending) unsettle(*socket);
+}
+
+void UringReactor::sent(Socket& socket, int result) {
+  socket.sending = false;
+  if (socket.message != nullptr) messages_.push_back(std::move(socket.message));
+  if (socket.phase == Phase::closing || socket.phase == Phase::failed) return;
+  unsettle(socket);
+  if (result < 0) {
+    socket.output_bytes.clear();
+    if (socket.closed_by_handler()) return begin_closing(socket);
+    if (!socket.has_failure()) socket.failure = error_of(-result, socket.origin, "send");
+    // What the peer sent before it went away can still be read: the failure comes after that, see serve_input().
+    make_ready(socket);
+    return;
+  }
+  counters_.sends += 1;
+  socket.output_bytes.drop_front(static_cast<std::size_t>(result));
+  if (!socket.output_bytes.empty() || socket.closed_by_handler()) return;
+  if (Socket* source = sockets_.find(socket.pump_source)) make_ready(*source);
+  if (!socket.owes_drained || socket.has_failure()) return;
+  socket.owes_drained = false;
+  handler_->on_drained(socket.owner);
+}
+
+std::size_t UringReactor::unsent(SocketId id) const {
+  const Socket* socket = const_cast<UringReactor*>(this)->find(id);
+  return socket == nullptr || socket->phase == Phase::failed ? 0 : socket->output_bytes.bytes();
+}
+
+void UringReactor::finish(SocketId id) {
+  Socket* socket = find(id);
+  if (socket == nullptr || socket->phase == Phase::failed || socket->output != Output::open) return;
+  socket->output = Output::finishing;
+  unsettle(*socket);
+}
+
+void UringReactor::close(SocketId id, CloseMode mode) {
+  Socket* socket = find(id);
+  if (socket == nullptr) return;
+  if (socket->pump != nullptr) end_pump(*socket);
+  if (Socket* source = sockets_.find(socket->pump_source)) end_pump(*source);
+  if (mode == CloseMode::reset) reset_on_close(socket->fd());
+  if (mode != CloseMode::flush || !socket->usable()) return begin_closing(*socket);
+
+  const bool nobody_reads = socket->receiving == Receiving::no && socket->input == Input::open;
+  const bool unread = nobody_reads && socket->origin != Origin::connecting && bytes_in_sight(socket->fd());
+  const bool peer_sends = unread || socket->undelivered != nullptr;
+  if (socket->output_bytes.empty() && !peer_sends) return begin_closing(*socket);
+  socket->undelivered.reset();
+  socket->phase = peer_sends ? Phase::draining : Phase::flushing;
+  if (socket->output == Output::open) socket->output = Output::finishing;
+  unsettle(*socket);
+  bound_linger(id);
+}
+
+void UringReactor::begin_closing(Socket& socket) {
+  socket.phase = Phase::closing;
+  socket.undelivered.reset();
+  unsettle(socket);
+}
+
+void UringReactor::end_linger(SocketId id) {
+  if (Socket* socket = sockets_.find(id)) begin_closing(*socket);
+}
+
+bool UringReactor::peer_gone(SocketId id) {
+  const Socket* socket = find(id);
+  if (socket == nullptr || !socket->usable() || socket->input != Input::open) return true;
+  return end_in_sight(socket->fd());
+}
+
+}  // namespace ebb::reactor
