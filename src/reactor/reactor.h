@@ -28,9 +28,11 @@ using base::Owner;
 // Set on every socket: node sysctls do not reach into containers, and keepalive alone does not fire while data is
 // unacknowledged (net/ipv4/tcp_timer.c), so both limits are needed.
 struct SocketLimits {
-  base::Duration user_timeout = std::chrono::seconds{5};
-  base::Duration keepalive_idle = std::chrono::seconds{5};
-  base::Duration keepalive_interval = std::chrono::seconds{1};
+  // It also ends a living peer whose window stays shut that long, so that it is the longest pause a reader may make
+  // (docs/decisions/0006-user-timeout.md).
+  base::Duration user_timeout = std::chrono::seconds{30};
+  base::Duration keepalive_idle = std::chrono::seconds{10};
+  base::Duration keepalive_interval = std::chrono::seconds{5};
   int keepalive_probes = 4;
 };
 
