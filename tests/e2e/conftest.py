@@ -1,0 +1,115 @@
+"""Fixtures: every test that asks for `router` runs twice, on epoll and on io_uring."""
+
+import contextlib
+import ctypes
+import os
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import awkward  # noqa: E402
+from router import BINARY, PORTS, ROOT, Router, wait_until  # noqa: E402
+
+NGINX = """
+daemon off; master_process off; worker_processes 1; pid {directory}/nginx.pid; error_log {directory}/error.log;
+events {{ worker_connections 2048; }}
+http {{
+  access_log off; keepalive_requests 1000000; client_max_body_size 0;
+  client_body_temp_path {directory}/body; proxy_temp_path {directory}/p; fastcgi_temp_path {directory}/f;
+  uwsgi_temp_path {directory}/u; scgi_temp_path {directory}/s;
+  server {{
+    listen 127.0.0.1:{port} backlog=4096;
+    location = /small {{ return 200 "{body}"; }}
+    location = /sink {{ return 200 "taken"; }}
+    location / {{ root {directory}/files; }}
+  }}
+}}
+"""
+
+
+def io_uring_refusal():
+    """Why io_uring cannot be used here, or None: containers forbid it by default."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    parameters = ctypes.create_string_buffer(120)
+    descriptor = libc.syscall(425, 2, parameters)  # io_uring_setup
+    if descriptor < 0:
+        return f"io_uring is not to be had here: {os.strerror(ctypes.get_errno())}"
+    os.close(descriptor)
+    return None
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "slow: takes long or moves much; left out with sanitizers")
+
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if not BINARY.exists():
+            item.add_marker(pytest.mark.skip(reason=f"{BINARY} is not built"))
+
+
+@pytest.fixture(params=["epoll", "uring"])
+def io(request):
+    refusal = io_uring_refusal() if request.param == "uring" else None
+    if refusal:
+        pytest.skip(refusal)
+    return request.param
+
+
+@pytest.fixture
+def router(tmp_path, io):
+    """router(settings) starts one; it is stopped, and its end examined, when the test ends."""
+    with contextlib.ExitStack() as stack:
+        def start(settings):
+            one = Router(tmp_path, settings, io)
+            stack.callback(lambda: one.process and one.stop())
+            return one.start()
+
+        yield start
+
+
+@pytest.fixture
+def backend():
+    """backend(serve) starts an awkward one."""
+    with contextlib.ExitStack() as stack:
+        yield lambda serve, **options: stack.enter_context(awkward.Backend(serve, **options))
+
+
+@pytest.fixture(scope="session")
+def certificates(tmp_path_factory):
+    """certificates(stem, kind, *names) -> {'cert': path, 'key': path}; made once for the same arguments."""
+    directory, made = tmp_path_factory.mktemp("certificates"), {}
+
+    def make(stem, kind, *names):
+        if (stem, kind, names) not in made:
+            subprocess.run([ROOT / "tools" / "certs", directory / stem, kind, *names], check=True)
+            made[stem, kind, names] = {"cert": str(directory / f"{stem}.pem"), "key": str(directory / f"{stem}.key")}
+        return made[stem, kind, names]
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def nginx(tmp_path_factory):
+    """A real server: /small (128 B), /sink (takes any body), files under `nginx.files`."""
+    directory = tmp_path_factory.mktemp("nginx")
+
+    class Nginx:
+        port = PORTS.take()
+        files = directory / "files"
+
+    Nginx.files.mkdir()
+    directory.chmod(0o755)
+    (directory / "nginx.conf").write_text(NGINX.format(directory=directory, port=Nginx.port, body="x" * 128))
+    process = subprocess.Popen(["nginx", "-p", directory, "-c", directory / "nginx.conf"], stdin=subprocess.DEVNULL,
+                               stderr=subprocess.DEVNULL)
+    try:
+        wait_until(lambda: subprocess.run(["curl", "-sf", f"127.0.0.1:{Nginx.port}/small"], stdout=subprocess.DEVNULL).returncode == 0,
+                   what="nginx")
+        yield Nginx
+    finally:
+        process.terminate()
+        process.wait(timeout=10)

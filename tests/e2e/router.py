@@ -1,0 +1,182 @@
+"""The router as a process: a configuration, ports, logs, metrics, and the promise of a clean end."""
+
+import contextlib
+import copy
+import fcntl
+import json
+import os
+import pathlib
+import re
+import signal
+import socket
+import subprocess
+import time
+
+from http1 import Closed, dial, request
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+BINARY = pathlib.Path(os.environ.get("EBBGATE", ROOT / "build" / "ebbgate"))
+SANITIZED = "asan" in str(BINARY) or "tsan" in str(BINARY)
+REPORT = re.compile(r"(Address|Leak|Thread|UndefinedBehavior)Sanitizer|runtime error:|EBB_ASSERT|assertion failed")
+
+
+def wait_until(condition, seconds=5, what="the condition"):
+    """The condition's first true value; what is awaited is always asynchronous to us, never a guess at a delay."""
+    deadline = time.monotonic() + seconds
+    while not (value := condition()):
+        assert time.monotonic() < deadline, f"{what} did not come true within {seconds} s"
+        time.sleep(0.005)
+    return value
+
+
+class Ports:
+    """Ports below the ephemeral range, so that no outgoing connection takes one between choice and bind; a lock on a
+    slot of 200 keeps two test runs apart, since SO_REUSEPORT would let them share a port without a word."""
+
+    def __init__(self):
+        for slot in range(60):
+            self.lock = open(f"/tmp/ebbgate-e2e-ports-{slot}", "w")
+            with contextlib.suppress(OSError):
+                fcntl.flock(self.lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                self.first, self.next = 20000 + 200 * slot, 0
+                return
+            self.lock.close()
+        raise RuntimeError("no slot of ports is free")
+
+    def take(self):
+        for _ in range(200):
+            port = self.first + self.next % 200
+            self.next += 1
+            with socket.socket() as probe, contextlib.suppress(OSError):
+                probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                probe.bind(("127.0.0.1", port))
+                return port
+        raise RuntimeError("no port is free")
+
+
+PORTS = Ports()
+
+
+def endpoint(port, name="one", **more):
+    return {"name": name, "address": f"127.0.0.1:{port}", **more}
+
+
+def backend(*ports, name="service", **more):
+    return {"name": name, "endpoints": [endpoint(port, f"e{index}") for index, port in enumerate(ports)], **more}
+
+
+def configuration(*backend_ports, **sections):
+    """One plain listener, one route for all, one backend; any section may be replaced."""
+    return {
+        "listeners": [{"name": "web", "bind": f"127.0.0.1:{PORTS.take()}", "protocol": "http"}],
+        "routes": [{"name": "all", "backend": "service"}],
+        "backends": [backend(*backend_ports)],
+        **sections,
+    }
+
+
+class Router:
+    def __init__(self, directory, settings, io):
+        self.directory = pathlib.Path(directory)
+        self.file = self.directory / "ebbgate.yaml"
+        self.access_log = self.directory / "access.log"
+        self.errors = self.directory / "stderr.log"
+        self.admin = PORTS.take()
+        self.settings = {"admin": f"127.0.0.1:{self.admin}", "workers": 1, "io": io,
+                         "access_log": {"format": "json", "path": str(self.access_log)}, **copy.deepcopy(settings)}
+        self.process = None
+
+    def start(self):
+        self.write(self.settings)
+        with open(self.errors, "wb") as errors:
+            self.process = subprocess.Popen([BINARY, "run", "-c", self.file], stdin=subprocess.DEVNULL, stdout=errors, stderr=errors)
+        wait_until(self.ready, 20, "readiness")
+        return self
+
+    def ready(self):
+        assert self.process.poll() is None, f"the router ended at its start: {self.error_text()}"
+        try:
+            return self.ask_admin("/readyz").status == 200
+        except (OSError, Closed):
+            return False
+
+    def stop(self):
+        """SIGTERM has to end it cleanly, and neither a sanitizer nor a machine may have complained."""
+        if self.process.poll() is None:
+            missing = self.metric("ebbgate_missing_transitions_total")
+            self.process.send_signal(signal.SIGTERM)
+            try:
+                self.process.wait(timeout=30)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+                self.process.wait()
+                raise AssertionError("the router did not end within 30 s of SIGTERM") from None
+            assert missing == 0, f"{missing} events met a state machine without a row for them"
+        assert self.process.returncode == 0, f"exit status {self.process.returncode}: {self.error_text()}"
+        assert not REPORT.search(self.error_text()), self.error_text()
+
+    # Configuration
+
+    def write(self, settings):
+        """As editors do: a new file, renamed over the old one. JSON is YAML."""
+        self.settings = settings
+        self.write_text(json.dumps(settings, indent=1))
+
+    def write_text(self, text):
+        beside = self.file.with_suffix(".new")
+        beside.write_text(text)
+        beside.rename(self.file)
+
+    def change(self, **sections):
+        self.write({**copy.deepcopy(self.settings), **sections})
+
+    def port(self, listener="web"):
+        bind = next(one["bind"] for one in self.settings["listeners"] if one["name"] == listener)
+        return int(bind.rsplit(":", 1)[1])
+
+    # Asking
+
+    def dial(self, listener="web", **options):
+        return dial(self.port(listener), **options)
+
+    def get(self, target="/", listener="web", tls=None, **fields):
+        with self.dial(listener, tls=tls) as stream:
+            stream.send(request(target=target, Connection="close", **fields))
+            return stream.read_response()
+
+    def ask_admin(self, target, method="GET", host="localhost"):
+        with dial(self.admin, timeout=5) as stream:
+            stream.send(request(method, target, host=host, Connection="close"))
+            return stream.read_response(method)
+
+    def metrics(self):
+        """{'name{labels}': value} of the whole exposition."""
+        samples = {}
+        for line in self.ask_admin("/metrics").body.decode().splitlines():
+            if line and not line.startswith("#"):
+                name, value = line.rsplit(" ", 1)
+                samples[name] = float(value)
+        return samples
+
+    def metric(self, name, **labels):
+        """The sum over all series of that name with these labels."""
+        wanted = [f'{key}="{value}"' for key, value in labels.items()]
+        return sum(value for series, value in self.metrics().items()
+                   if series.split("{")[0] == name and all(label in series for label in wanted))
+
+    def log(self):
+        """Parsed lines; the last may still be on its way."""
+        lines = self.access_log.read_text().split("\n")[:-1] if self.access_log.exists() else []
+        return [json.loads(line) for line in lines]
+
+    def logged(self, **fields):
+        """Waits for a line with these values."""
+        return wait_until(lambda: next((line for line in self.log() if all(line[key] == value for key, value in fields.items())), None),
+                          what=f"an access log line with {fields}, in {self.log()},")
+
+    def error_text(self):
+        return self.errors.read_text(errors="replace")
+
+    def rss_kib(self):
+        status = pathlib.Path(f"/proc/{self.process.pid}/status").read_text()
+        return int(re.search(r"^VmRSS:\s+(\d+) kB", status, re.MULTILINE).group(1))

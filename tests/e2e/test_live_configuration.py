@@ -1,0 +1,188 @@
+"""The file changes, the router follows, connections do not notice; or it refuses, and nothing changes."""
+
+import copy
+import pathlib
+import shutil
+import socket
+import ssl
+import statistics
+import time
+
+import pytest
+
+import awkward
+from http1 import request, response, trusting_context
+from router import PORTS, SANITIZED, configuration, endpoint, wait_until
+from router import backend as backend_of
+
+
+def refused(port):
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) != 0
+
+
+def listener(name="web", **more):
+    return {"name": name, "bind": f"127.0.0.1:{PORTS.take()}", "protocol": "http", **more}
+
+
+def test_change_is_live_in_under_100_ms(router, backend):
+    services = [backend(awkward.named(name)) for name in "ab"]
+    one = router(configuration(services[0].port))
+    delays = []
+    with one.dial() as client:
+        for turn in range(1, 8):
+            one.change(backends=[backend_of(services[turn % 2].port)])
+            started = time.monotonic()
+            while True:
+                client.send(request())
+                if client.read_response().body == b"ab"[turn % 2:turn % 2 + 1]:
+                    break
+                assert time.monotonic() - started < 5, "the change never came"
+                time.sleep(0.002)
+            delays.append(time.monotonic() - started)
+    if not SANITIZED:
+        assert statistics.median(delays) < 0.1, delays
+
+
+def test_file_written_in_place_is_noticed_too(router, backend):
+    services = [backend(awkward.named(name)) for name in "ab"]
+    one = router(configuration(services[0].port))
+    text = one.file.read_text().replace(str(services[0].port), str(services[1].port))
+    one.file.write_text(text)
+    wait_until(lambda: one.get().body == b"b", what="the change")
+
+
+BROKEN = {
+    "unknown key": lambda settings: settings.update(listners=[]),
+    "unknown backend": lambda settings: settings["routes"][0].update(backend="nowhere"),
+    "bad address": lambda settings: settings["listeners"][0].update(bind="127.0.0.1:99999"),
+    "missing certificate": lambda settings: settings["listeners"][0].update(
+        protocol="https", certificates=[{"cert": "/not/there.pem", "key": "/not/there.key"}]),
+    "two of a name": lambda settings: settings["backends"].append(settings["backends"][0]),
+}
+
+
+@pytest.mark.parametrize("fault", BROKEN)
+def test_broken_file_is_refused_whole_and_the_old_one_keeps_serving(router, backend, fault):
+    services = [backend(awkward.named(name)) for name in "ab"]
+    one = router(configuration(services[0].port))
+    generation = one.metric("ebbgate_config_generation")
+    good = copy.deepcopy(one.settings)
+    broken = copy.deepcopy(good) | {"backends": [backend_of(services[1].port)]}  # the sound part must not be taken either
+    BROKEN[fault](broken)
+    with one.dial() as client:
+        one.write(broken)
+        wait_until(lambda: f"{one.file.name}:" in one.error_text(), what="the refusal on standard error")
+        one.settings = good
+        client.send(request())
+        assert client.read_response().body == b"a"
+        assert one.get().body == b"a"
+    assert one.metric("ebbgate_config_generation") == generation
+    assert one.ask_admin("/readyz").status == 200
+    one.write(good | {"backends": [backend_of(services[1].port)]})
+    wait_until(lambda: one.get().body == b"b", what="the repaired file")
+
+
+def test_file_that_is_not_yaml_is_refused(router, backend):
+    one = router(configuration(backend(awkward.named("a")).port))
+    one.write_text("listeners: [\n  - {")
+    wait_until(lambda: f"{one.file.name}:" in one.error_text(), what="the refusal")
+    assert one.get().body == b"a"
+
+
+def test_listener_is_added_moved_and_removed_while_others_serve(router, backend):
+    service = backend(awkward.answering_late(response(b"in the end")))
+    service.released.set()
+    one = router(configuration(service.port))
+    first = one.port()
+    with one.dial() as bystander:
+        added = listener("extra")
+        one.change(listeners=one.settings["listeners"] + [added])
+        wait_until(lambda: not refused(one.port("extra")), what="the new listener")
+        assert one.get(listener="extra").body == b"in the end"
+        old = one.port("extra")
+        moved = listener("extra")
+        one.change(listeners=[one.settings["listeners"][0], moved])
+        wait_until(lambda: not refused(one.port("extra")) and refused(old), what="the move")
+        assert one.get(listener="extra").body == b"in the end"
+        one.change(listeners=one.settings["listeners"][:1])
+        wait_until(lambda: refused(int(moved["bind"].rsplit(":", 1)[1])), what="the removal")
+        assert one.port() == first
+        bystander.send(request())
+        assert bystander.read_response().body == b"in the end"
+
+
+def test_exchange_on_a_removed_listener_is_finished(router, backend):
+    service = backend(awkward.answering_late(response(b"in the end")))
+    one = router(configuration(service.port, listeners=[listener("web"), listener("extra")]))
+    with one.dial("extra") as client:
+        client.send(request())
+        service.wait_for_requests(1)
+        port = one.port("extra")
+        one.change(listeners=one.settings["listeners"][:1])
+        wait_until(lambda: refused(port), what="the removal")
+        service.released.set()
+        assert client.read_response().body == b"in the end"
+
+
+def test_exchange_with_a_removed_endpoint_is_finished_and_new_ones_go_elsewhere(router, backend):
+    leaving, staying = backend(awkward.answering_late(response(b"leaving"))), backend(awkward.named("staying"))
+    one = router(configuration(leaving.port))
+    with one.dial() as client:
+        client.send(request())
+        leaving.wait_for_requests(1)
+        one.change(backends=[backend_of(staying.port)])
+        wait_until(lambda: one.metric("ebbgate_config_generation") == 2, what="the change")
+        assert one.get().body == b"staying"
+        leaving.released.set()
+        assert client.read_response().body == b"leaving"
+        client.send(request())
+        assert client.read_response().body == b"staying"
+    wait_until(leaving.streams[0].is_closed, what="the end of the connection to the endpoint that left")
+
+
+def test_pooled_connections_of_a_removed_endpoint_are_closed_at_once(router, backend):
+    leaving, staying = backend(awkward.named("leaving")), backend(awkward.named("staying"))
+    one = router(configuration(leaving.port))
+    one.get()
+    one.change(backends=[backend_of(staying.port)])
+    wait_until(lambda: not leaving.threads[1].is_alive(), what="the end of the pooled connection")
+    assert one.metric("ebbgate_connections_closed_total", side="backend", cause="endpoint_gone") == 1
+
+
+def test_endpoint_state_changes_take_effect(router, backend):
+    services = [backend(awkward.named(name)) for name in "ab"]
+    one = router(configuration(services[0].port, services[1].port))
+    one.change(backends=[{"name": "service", "endpoints": [endpoint(services[0].port, "e0", state="drain"), endpoint(services[1].port, "e1")]}])
+    wait_until(lambda: one.metric("ebbgate_config_generation") == 2, what="the change")
+    assert {one.get().body for _ in range(10)} == {b"b"}
+
+
+def test_certificate_is_replaced_live_and_open_connections_keep_theirs(router, backend, certificates, tmp_path):
+    def install(stem):
+        made = certificates(stem, "ecdsa", f"{stem}.test", "localhost")
+        for kind, target in (("key", "live.key"), ("cert", "live.pem")):
+            shutil.copy(made[kind], tmp_path / (target + ".new"))
+            (tmp_path / (target + ".new")).rename(tmp_path / target)
+        return pathlib.Path(made["cert"]).read_text()
+
+    def shown():
+        with one.dial(tls=trusting_context()) as probe:
+            return ssl.DER_cert_to_PEM_cert(probe.socket.getpeercert(binary_form=True)).strip()
+
+    old = install("old")
+    one = router(configuration(backend(awkward.named("a")).port,
+                               listeners=[listener(protocol="https", certificates=[{"cert": "live.pem", "key": "live.key"}])]))
+    assert shown() == old.strip()
+    with one.dial(tls=trusting_context()) as bystander:
+        new = install("new")
+        wait_until(lambda: shown() == new.strip(), what="the new certificate")
+        bystander.send(request())
+        assert bystander.read_response().body == b"a"
+
+
+def test_startup_settings_are_not_changed_behind_your_back(router, backend):
+    one = router(configuration(backend(awkward.named("a")).port))
+    one.change(workers=2)
+    wait_until(lambda: "workers" in one.error_text(), what="word that a restart is needed")
+    assert one.get().body == b"a"
