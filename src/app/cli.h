@@ -1,0 +1,15 @@
+// The command line. The only file that sees CLI11, which is slow to compile, is cli.cc.
+#pragma once
+
+namespace ebb::app {
+
+// What scripts can rely on.
+enum ExitStatus : int {
+  exit_ok = 0,
+  exit_failed = 1,  // the configuration is wrong, or the router could not start
+  exit_usage = 2,   // the command line is wrong
+};
+
+int command_line(int count, const char* const* arguments);
+
+}  // namespace ebb::app

@@ -1,0 +1,17 @@
+// From the certificate files of a listener to a context that can serve: what `run` uses and `check` tries.
+#pragma once
+
+#include <expected>
+#include <memory>
+
+#include "config/diagnostic.h"
+#include "routes/model.h"
+#include "wire/tls.h"
+
+namespace ebb::app {
+
+// For https listeners only.
+std::expected<std::shared_ptr<const wire::ServerContext>, config::Diagnostics> build_tls(
+    const routes::ListenerModel& listener, std::shared_ptr<wire::TicketKeys> tickets);
+
+}  // namespace ebb::app

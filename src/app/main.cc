@@ -1,0 +1,3 @@
+#include "app/cli.h"
+
+int main(int count, char** arguments) { return ebb::app::command_line(count, arguments); }
