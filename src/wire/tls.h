@@ -75,7 +75,7 @@ class TlsSession {
     failed,    // see cause(); `cipher` may hold an alert that should still be sent
   };
 
-  // The context must outlive the session; the caller holds it.
+  // The context must outlive the session; the caller holds it. A session stays on the thread that made it.
   explicit TlsSession(const ServerContext& context);
   TlsSession(TlsSession&&) noexcept;
   TlsSession& operator=(TlsSession&&) noexcept;
