@@ -1,0 +1,128 @@
+#include "gate/balance.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "gate/backends.h"
+#include "gate/clients.h"
+#include "gate/exchanges.h"
+
+namespace ebb::gate {
+namespace {
+
+using routes::Balance;
+using Wish = routes::EndpointState;
+
+// Endpoints of one backend, as a worker holds them; nothing is connected.
+class BalanceTest : public testing::Test {
+ protected:
+  BalanceTest() {
+    std::string why;
+    reactor_ = std::move(*reactor::make_reactor(reactor::Kind::epoll, {}, why));
+    core_.emplace(*reactor_, labels_);
+    endpoints_.emplace(*core_);
+    backends_.emplace(*core_);
+    core_->backends = &*backends_;
+    core_->endpoints = &*endpoints_;
+  }
+
+  void enter(const std::vector<std::pair<std::uint32_t, Wish>>& listed) {
+    routes::Model model;
+    routes::BackendModel& backend = model.backends.emplace_back();
+    backend.name = "api";
+    for (std::size_t i = 0; i < listed.size(); ++i) {
+      backend.endpoints.push_back({.name = "e" + std::to_string(i),
+                                   .address = *base::Address::parse("127.0.0.1:" + std::to_string(9000 + i)),
+                                   .weight = listed[i].first,
+                                   .state = listed[i].second});
+    }
+    std::shared_ptr<const routes::Snapshot> snapshot;
+    ASSERT_TRUE(routes::Snapshot::compile(model, 1, labels_, snapshot).empty());
+    current_ = SnapshotRef(new LocalSnapshot({snapshot, {}}, alive_));
+    endpoints_->enter(*current_);
+  }
+
+  int choose(Balance balance, std::span<const base::Handle> tried = {}) {
+    const base::Handle chosen = choose_endpoint(*endpoints_, view(), balance, tried);
+    const EndpointState* endpoint = endpoints_->find(chosen);
+    return endpoint == nullptr ? -1 : endpoint->address.port() - 9000;
+  }
+  BackendView& view() { return current_->views[0]; }
+  EndpointState& endpoint(std::size_t index) { return *endpoints_->find(view().endpoints[index]); }
+  std::map<int, int> many(Balance balance, int times) {
+    std::map<int, int> counts;
+    for (int i = 0; i < times; ++i) counts[choose(balance)] += 1;
+    return counts;
+  }
+
+  base::Labels labels_;
+  std::unique_ptr<reactor::Reactor> reactor_;
+  std::optional<Core> core_;
+  std::optional<Endpoints> endpoints_;
+  std::optional<Backends> backends_;
+  std::uint64_t alive_ = 0;
+  SnapshotRef current_;
+};
+
+TEST_F(BalanceTest, RoundRobinGivesTurnsByWeight) {
+  enter({{1, Wish::ready}, {2, Wish::ready}, {1, Wish::ready}});
+  EXPECT_EQ(many(Balance::round_robin, 400), (std::map<int, int>{{0, 100}, {1, 200}, {2, 100}}));
+}
+
+TEST_F(BalanceTest, LeastRequestSpreadsAnIdleBackendEvenly) {
+  enter({{1, Wish::ready}, {1, Wish::ready}, {1, Wish::ready}});
+  EXPECT_EQ(many(Balance::least_request, 300), (std::map<int, int>{{0, 100}, {1, 100}, {2, 100}}));
+}
+
+TEST_F(BalanceTest, LeastRequestPrefersTheLeastBusyForItsWeight) {
+  enter({{1, Wish::ready}, {4, Wish::ready}});
+  endpoint(0).active = 1;
+  endpoint(1).active = 6;  // 7/4 is less than 2/1
+  EXPECT_EQ(many(Balance::least_request, 10), (std::map<int, int>{{1, 10}}));
+}
+
+TEST_F(BalanceTest, LeavingEndpointsServeOnlyWhenNoReadyOneIsLeft) {
+  enter({{1, Wish::leaving}, {1, Wish::ready}});
+  EXPECT_EQ(many(Balance::round_robin, 10), (std::map<int, int>{{1, 10}}));
+  enter({{1, Wish::leaving}, {1, Wish::drain}, {1, Wish::maint}});
+  EXPECT_EQ(many(Balance::least_request, 10), (std::map<int, int>{{0, 10}}));
+}
+
+TEST_F(BalanceTest, DrainMaintAndWeightZeroTakeNothing) {
+  enter({{1, Wish::drain}, {1, Wish::maint}, {0, Wish::ready}});
+  EXPECT_EQ(choose(Balance::round_robin), -1);
+  EXPECT_EQ(choose(Balance::least_request), -1);
+}
+
+TEST_F(BalanceTest, AnEndpointThatWasTriedIsNotTriedAgain) {
+  enter({{1, Wish::ready}, {1, Wish::ready}});
+  const std::vector<base::Handle> tried = {view().endpoints[0]};
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(choose(Balance::least_request, tried), 1);
+  const std::vector<base::Handle> all = view().endpoints;
+  EXPECT_EQ(choose(Balance::round_robin, all), -1);
+}
+
+TEST_F(BalanceTest, AnEndpointKeepsItsStateOverSnapshots) {
+  enter({{1, Wish::ready}, {1, Wish::ready}});
+  endpoint(1).active = 3;
+  enter({{1, Wish::ready}, {5, Wish::leaving}});
+  EXPECT_EQ(endpoint(1).active, 3u);
+  EXPECT_EQ(endpoint(1).weight, 5u);
+  endpoint(1).active = 0;
+}
+
+TEST_F(BalanceTest, AnEndpointThatLeftGoesWhenNothingUsesIt) {
+  enter({{1, Wish::ready}, {1, Wish::ready}});
+  const base::Handle second = view().endpoints[1];
+  endpoint(1).active = 1;
+  enter({{1, Wish::ready}});
+  ASSERT_NE(endpoints_->find(second), nullptr);
+  endpoints_->find(second)->active = 0;
+  endpoints_->settle(second);
+  EXPECT_EQ(endpoints_->find(second), nullptr);
+  EXPECT_EQ(endpoints_->size(), 1u);
+}
+
+}  // namespace
+}  // namespace ebb::gate
