@@ -94,7 +94,6 @@ void Counters::add(const Counters& other) {
   sends += other.sends;
   spliced_bytes += other.spliced_bytes;
   loop_lag_max = std::max(loop_lag_max, other.loop_lag_max);
-  busy += other.busy;
 }
 
 }  // namespace ebb::observe

@@ -68,7 +68,6 @@ struct Counters {
   std::uint64_t generation = 0;
   std::uint64_t loop_rounds = 0, receives = 0, sends = 0, spliced_bytes = 0;
   base::Duration loop_lag_max{};
-  base::Duration busy{};
 
   // Adds to `requests` and to the two histograms; the totals above are kept by those who see the events. Not
   // answered at all (until_response is zero): not in response_by_backend.

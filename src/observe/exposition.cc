@@ -131,8 +131,6 @@ void write_workers(MetricWriter& out, const Scrape& scrape) {
   out.sample({}, scrape.workers_silent);
   out.counter("ebbgate_loop_rounds", "Rounds of the workers' event loops.");
   out.sample({}, counters.loop_rounds);
-  out.counter("ebbgate_loop_busy_seconds", "Time that workers spent in callbacks.");
-  out.sample({}, seconds(counters.busy));
   out.gauge("ebbgate_loop_lag_max_seconds", "Longest round of callbacks of any worker since the last scrape.");
   out.sample({}, seconds(counters.loop_lag_max));
   out.counter("ebbgate_receives", "Receive operations.");

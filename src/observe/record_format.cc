@@ -177,7 +177,7 @@ void format_json(const ExchangeRecord& record, const base::Labels& labels, std::
   object.boolean("reused", record.reused);
   object.number("bytes_received", record.bytes_received);
   object.number("bytes_sent", record.bytes_sent);
-  object.ms("until_backend_ms", record.until_backend, record.until_backend > base::Duration::zero());
+  object.ms("until_backend_ms", record.until_backend, record.endpoint_address.valid());
   object.ms("until_response_ms", record.until_response, record.until_response > base::Duration::zero());
   object.ms("total_ms", record.total, true);
   object.text("referer", record.referer);

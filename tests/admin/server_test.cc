@@ -16,7 +16,6 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::minutes;
 using testing::HasSubstr;
-using testing::StartsWith;
 
 constexpr std::string_view get_echo = "GET /echo?x=1 HTTP/1.1\r\nHost: localhost\r\nAccept: a/b\r\n\r\n";
 

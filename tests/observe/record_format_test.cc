@@ -8,7 +8,6 @@ namespace ebb::observe {
 namespace {
 
 using testing::HasSubstr;
-using testing::Not;
 
 class RecordFormat : public testing::Test {
  protected:
@@ -68,6 +67,14 @@ TEST_F(RecordFormat, JsonKeepsItsKeysWhenNothingIsKnown) {
             R"("bytes_sent":0,"until_backend_ms":null,"until_response_ms":null,"total_ms":0.000,"referer":"",)"
             R"("user_agent":""})"
             "\n");
+}
+
+// Time stands still within one round of a worker's loop, and a pooled connection is found in the same round.
+TEST_F(RecordFormat, NoTimeUntilABackendIsNotTheSameAsNoBackend) {
+  record_.until_backend = {};
+  EXPECT_THAT(format(LogFormat::json), HasSubstr(R"("until_backend_ms":0.000,)"));
+  record_.endpoint_address = {};
+  EXPECT_THAT(format(LogFormat::json), HasSubstr(R"("until_backend_ms":null,)"));
 }
 
 TEST_F(RecordFormat, CommonIsApachesCombined) {
