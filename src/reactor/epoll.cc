@@ -41,8 +41,8 @@ bool EpollReactor::watch(int descriptor, std::uint32_t events, EventKind kind, b
   return ::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, descriptor, &event) == 0;
 }
 
-void EpollReactor::wait_and_serve(base::Duration at_most) {
-  const int count = ::epoll_wait(epoll_.get(), events_, events_at_once, to_timeout(at_most));
+void EpollReactor::wait_and_serve() {
+  const int count = ::epoll_wait(epoll_.get(), events_, events_at_once, to_timeout(longest_wait()));
   begin_round();
   for (int i = 0; i < count; ++i) serve_event(events_[i]);
   serve_ready();
@@ -97,7 +97,7 @@ void EpollReactor::serve_connect_event(Socket& socket, std::uint32_t events) {
 base::Result<SocketId> EpollReactor::add_socket(Descriptor descriptor, Owner owner, Origin origin) {
   const SocketId id(sockets_.emplace());
   Socket& socket = *sockets_.find(id);
-  socket.id = id;
+  socket.id = socket.linger.socket = id;
   socket.descriptor = std::move(descriptor);
   socket.owner = owner;
   socket.origin = origin;

@@ -57,7 +57,7 @@ class EpollReactor final : public Loop {
   };
   enum EventKind : std::uint8_t { socket_event, listener_event, mailbox_event };
 
-  void wait_and_serve(base::Duration at_most) override;
+  void wait_and_serve() override;
   bool has_ready() const override { return !ready_.empty() || !closing_listeners_.empty(); }
   void resume_accepting() override;
   void end_linger(SocketId socket) override { bury(socket); }

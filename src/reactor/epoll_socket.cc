@@ -165,6 +165,7 @@ void EpollReactor::write_out(Socket& socket) {
     }
     counters_.sends += 1;
     socket.output_bytes.drop_front(static_cast<std::size_t>(put));
+    if (socket.closed_by_handler()) bound_linger(socket.linger);
     // A short write means a full buffer; the kernel makes an edge when there is room (epoll(7)).
     if (static_cast<std::size_t>(put) < attempted) socket.writable = false;
   }
@@ -222,7 +223,7 @@ void EpollReactor::close(SocketId id, CloseMode mode) {
   if (socket->output == Output::open) socket->output = Output::finishing;
   if (socket->origin != Origin::connecting) write_out(*socket);
   serve_closed(*socket);
-  if (sockets_.find(id) != nullptr) bound_linger(id);
+  if (sockets_.find(id) != nullptr) bound_linger(socket->linger);
 }
 
 void EpollReactor::serve_closed(Socket& socket) {

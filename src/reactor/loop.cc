@@ -11,7 +11,7 @@ using namespace std::chrono_literals;
 constexpr std::uint32_t own_timers = UINT32_MAX;  // the kind of owner that is never shown to the handler
 constexpr base::Duration accept_pause = 50ms;
 constexpr base::Duration starved_pause = 5ms;
-constexpr std::size_t lingering_most = 4096;
+constexpr base::Duration linger_least = 1s;  // also where the user timeout is switched off
 
 base::Owner own_timer(std::uint32_t kind) { return {own_timers, {kind, 1}}; }
 
@@ -27,7 +27,7 @@ Loop::Loop(const SocketLimits& limits)
 void Loop::run(Handler& handler) {
   handler_ = &handler;
   while (!stopping_.load(std::memory_order_acquire)) {
-    wait_and_serve(longest_wait());
+    wait_and_serve();
     counters_.loops += 1;
     end_round();
   }
@@ -68,12 +68,10 @@ void Loop::on_own_timer(TimerKind kind) {
     resume_accepting();
     return;
   }
-  while (!lingering_.empty() && lingering_.front().deadline <= now_) {
-    const SocketId socket = lingering_.front().socket;
-    lingering_.pop_front();
-    end_linger(socket);
+  while (!lingering_.empty() && lingering_.front()->deadline <= now_) {
+    end_linger(lingering_.pop_front()->socket);
   }
-  if (!lingering_.empty()) timers_.arm(linger_ends_, lingering_.front().deadline);
+  if (!lingering_.empty()) timers_.arm(linger_ends_, lingering_.front()->deadline);
 }
 
 void Loop::pause_accepting() {
@@ -81,14 +79,11 @@ void Loop::pause_accepting() {
   if (!accept_again_.armed()) timers_.arm(accept_again_, now_ + accept_pause);
 }
 
-void Loop::bound_linger(SocketId socket) {
-  if (lingering_.size() == lingering_most) {
-    const SocketId oldest = lingering_.front().socket;
-    lingering_.pop_front();
-    end_linger(oldest);
-  }
-  lingering_.push_back({now_ + limits_.user_timeout, socket});
-  if (!linger_ends_.armed()) timers_.arm(linger_ends_, lingering_.front().deadline);
+void Loop::bound_linger(Linger& linger) {
+  linger.unlink();
+  linger.deadline = now_ + std::max(limits_.user_timeout, linger_least);
+  lingering_.push_back(linger);
+  if (!linger_ends_.armed()) timers_.arm(linger_ends_, lingering_.front()->deadline);
 }
 
 }  // namespace ebb::reactor

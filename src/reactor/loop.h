@@ -6,8 +6,9 @@
 #pragma once
 
 #include <atomic>
-#include <deque>
 
+#include "base/list.h"
+#include "reactor/linger.h"
 #include "reactor/mailbox.h"
 #include "reactor/pump.h"
 #include "reactor/reactor.h"
@@ -31,21 +32,25 @@ class Loop : public Reactor {
 
   explicit Loop(const SocketLimits& limits);
 
-  // Waits for events, at most so long, and handles them. begin_round() must be called once waiting is over.
-  virtual void wait_and_serve(base::Duration at_most) = 0;
+  // Waits for events, at most longest_wait(), and handles them. begin_round() must be called once waiting is over.
+  virtual void wait_and_serve() = 0;
   // More can be done without any event: the next wait must not last.
   virtual bool has_ready() const = 0;
   virtual void resume_accepting() = 0;
   virtual void end_linger(SocketId socket) = 0;
 
-  void begin_round() { now_ = clock_.now(); }
+  base::Duration longest_wait() const;
+  void begin_round() {
+    now_ = clock_.now();
+    starved_ = false;
+  }
   void mail_has_come() { mail_waits_ = true; }
   // The pool's budget is used up: looks again soon instead of spinning.
   void starve() { starved_ = true; }
   // Descriptors have run out: resume_accepting() follows after a pause.
   void pause_accepting();
-  // end_linger() follows when the user timeout has passed, or earlier if too many sockets linger.
-  void bound_linger(SocketId socket);
+  // end_linger() follows if the user timeout passes before the next call or the socket's end: call it on progress.
+  void bound_linger(Linger& linger);
 
   Handler* handler_ = nullptr;
   const SocketLimits limits_;
@@ -55,13 +60,8 @@ class Loop : public Reactor {
   PipePool pipes_;
 
  private:
-  struct Linger {
-    base::Instant deadline;
-    SocketId socket;
-  };
   enum TimerKind : std::uint32_t { accept_timer, linger_timer };
 
-  base::Duration longest_wait() const;
   void end_round();
   void on_own_timer(TimerKind kind);
 
@@ -70,7 +70,7 @@ class Loop : public Reactor {
   base::TimerWheel timers_;
   base::Timer accept_again_;
   base::Timer linger_ends_;
-  std::deque<Linger> lingering_;  // the timeout is one for all, so that the oldest is in front
+  base::List<Linger, Linger> lingering_;  // the timeout is one for all: whoever comes last has the last deadline
   std::atomic<bool> stopping_ = false;
   bool mail_waits_ = false;
   bool starved_ = false;

@@ -6,6 +6,7 @@
 
 #include "base/block.h"
 #include "reactor/descriptor.h"
+#include "reactor/linger.h"
 #include "reactor/pump.h"
 #include "reactor/reactor.h"
 #include "reactor/sockets.h"
@@ -33,6 +34,7 @@ struct SocketState {
   bool owes_drained = false;
   base::Error failure{base::Cause::completed};  // of a send, until it is reported
   base::Chain output_bytes;
+  Linger linger;
   std::unique_ptr<base::Chain> undelivered;  // received together with bytes that made the handler pause
   std::unique_ptr<Pump> pump;                // this socket is its source
   SocketId pump_sink;

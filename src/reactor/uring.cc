@@ -89,7 +89,7 @@ UringReactor::~UringReactor() {
   io_uring_queue_exit(&ring_);
 }
 
-void UringReactor::wait_and_serve(base::Duration at_most) {
+void UringReactor::wait_and_serve() {
   if (!ring_enabled_) {
     ring_enabled_ = enable_ring(ring_);
     EBB_ASSERT(ring_enabled_);
@@ -97,7 +97,7 @@ void UringReactor::wait_and_serve(base::Duration at_most) {
   }
   if (!buffers_.refill()) starve();
   settle_all();
-  submit_and_wait(at_most);
+  submit_and_wait(longest_wait());
   begin_round();
   serve_completions();
   serve_ready();
@@ -181,7 +181,7 @@ void UringReactor::serve_ready() {
 SocketId UringReactor::add_socket(Descriptor descriptor, Owner owner, Origin origin) {
   const SocketId id(sockets_.emplace());
   Socket& socket = *sockets_.find(id);
-  socket.id = id;
+  socket.id = socket.linger.socket = id;
   socket.descriptor = std::move(descriptor);
   socket.owner = owner;
   socket.origin = origin;

@@ -83,7 +83,7 @@ class UringReactor final : public Loop {
     bool closing = false;
   };
 
-  void wait_and_serve(base::Duration at_most) override;
+  void wait_and_serve() override;
   bool has_ready() const override { return !ready_.empty() || !closing_listeners_.empty(); }
   void resume_accepting() override;
   void end_linger(SocketId socket) override;

@@ -171,7 +171,8 @@ void UringReactor::sent(Socket& socket, int result) {
   }
   counters_.sends += 1;
   socket.output_bytes.drop_front(static_cast<std::size_t>(result));
-  if (!socket.output_bytes.empty() || socket.closed_by_handler()) return;
+  if (socket.closed_by_handler()) return bound_linger(socket.linger);
+  if (!socket.output_bytes.empty()) return;
   if (Socket* source = sockets_.find(socket.pump_source)) make_ready(*source);
   if (!socket.owes_drained || socket.has_failure()) return;
   socket.owes_drained = false;
@@ -206,7 +207,7 @@ void UringReactor::close(SocketId id, CloseMode mode) {
   socket->phase = peer_sends ? Phase::draining : Phase::flushing;
   if (socket->output == Output::open) socket->output = Output::finishing;
   unsettle(*socket);
-  bound_linger(id);
+  bound_linger(socket->linger);
 }
 
 void UringReactor::begin_closing(Socket& socket) {

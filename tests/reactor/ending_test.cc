@@ -46,6 +46,21 @@ TEST_P(Ending, CloseFlushWhileThePeerStillSendsIsNotSeenAsAReset) {
   run_rounds(3);
 }
 
+class Impatient : public ReactorTest {
+ protected:
+  Impatient() { limits_.user_timeout = std::chrono::seconds{1}; }
+};
+
+TEST_P(Impatient, CloseFlushGivesUpOnAPeerThatReadsNothing) {
+  auto [peer, ours] = accept_one();
+  const std::size_t size = std::size_t{8} << 20;
+  send(*ours, std::string(size, 'f'));
+  const std::size_t before = open_descriptors();
+  reactor_->close(ours->id, CloseMode::flush);
+  run_until([&] { return open_descriptors() == before - 1; });
+  EXPECT_TRUE(ours->failures.empty());
+}
+
 TEST_P(Ending, CloseDropWithNothingUnreadIsSeenAsFin) {
   auto [peer, ours] = accept_one();
   reactor_->close(ours->id, CloseMode::drop);
@@ -342,6 +357,8 @@ TEST_P(Ending, ThousandsOfConnectionsComeAndGo) {
   EXPECT_EQ(finished, total);
 }
 
+INSTANTIATE_TEST_SUITE_P(Reactors, Impatient, testing::Values(Kind::epoll, Kind::uring),
+                         [](const auto& kind) { return kind.param == Kind::epoll ? "Epoll" : "Uring"; });
 INSTANTIATE_TEST_SUITE_P(Reactors, Ending, testing::Values(Kind::epoll, Kind::uring),
                          [](const auto& kind) { return kind.param == Kind::epoll ? "Epoll" : "Uring"; });
 

@@ -58,10 +58,10 @@ int option(int socket, int level, int name) {
 void expect_limits(int socket) {
   EXPECT_EQ(option(socket, IPPROTO_TCP, TCP_NODELAY), 1);
   EXPECT_EQ(option(socket, SOL_SOCKET, SO_KEEPALIVE), 1);
-  EXPECT_EQ(option(socket, IPPROTO_TCP, TCP_KEEPIDLE), 5);
-  EXPECT_EQ(option(socket, IPPROTO_TCP, TCP_KEEPINTVL), 1);
-  EXPECT_EQ(option(socket, IPPROTO_TCP, TCP_KEEPCNT), 4);
-  EXPECT_EQ(option(socket, IPPROTO_TCP, TCP_USER_TIMEOUT), 5000);
+  EXPECT_EQ(option(socket, IPPROTO_TCP, TCP_KEEPIDLE), 7);
+  EXPECT_EQ(option(socket, IPPROTO_TCP, TCP_KEEPINTVL), 3);
+  EXPECT_EQ(option(socket, IPPROTO_TCP, TCP_KEEPCNT), 6);
+  EXPECT_EQ(option(socket, IPPROTO_TCP, TCP_USER_TIMEOUT), 17500);
 }
 
 // Descriptors are not part of the interface: the one that is connected to `peer` is found by its address.
@@ -79,12 +79,19 @@ int descriptor_facing(int peer) {
   return -1;
 }
 
-TEST_P(Exchange, AcceptedSocketsInheritTheLimitsOfTheListener) {
+class Limits : public ReactorTest {
+ protected:
+  Limits() {
+    limits_ = {.user_timeout = 17500ms, .keepalive_idle = 7s, .keepalive_interval = 3s, .keepalive_probes = 6};
+  }
+};
+
+TEST_P(Limits, AcceptedSocketsInheritTheLimitsOfTheListener) {
   auto [peer, ours] = accept_one();
   expect_limits(descriptor_facing(peer.get()));
 }
 
-TEST_P(Exchange, ConnectedSocketsHaveTheLimits) {
+TEST_P(Limits, ConnectedSocketsHaveTheLimits) {
   base::Address address;
   Descriptor plain = plain_listen(address);
   End& client = connect(address);
@@ -256,6 +263,29 @@ TEST_P(Exchange, BulkReceivesEveryByteInOrder) {
   EXPECT_EQ(ours->received, sent);
 }
 
+TEST_P(Exchange, WithoutFreeBlocksReceivingWaitsAndLosesNothing) {
+  auto [peer, ours] = accept_one();
+  std::vector<base::Slice> hoard;
+  while (base::Block* block = reactor_->blocks().try_take_large()) hoard.emplace_back(*block, 0, 0);
+  ours->keep_slices = true;
+  std::string sent;
+  for (int i = 0; i < 300; ++i) {
+    const std::string piece(100, static_cast<char>('a' + i % 26));
+    plain_send(peer.get(), piece);
+    sent += piece;
+    run_rounds(1);
+  }
+  const std::uint64_t loops = reactor_->counters().loops;
+  run_rounds(5);
+  EXPECT_LT(reactor_->counters().loops, loops + 20) << "must not spin";
+  EXPECT_LT(ours->bytes, sent.size());
+  hoard.clear();
+  ours->slices.clear();
+  run_until([&] { return ours->bytes == sent.size(); });
+  EXPECT_EQ(ours->received, sent);
+  ours->slices.clear();
+}
+
 TEST_P(Exchange, PeerGoneSeesAFinThatNobodyHasReadYet) {
   auto [peer, ours] = accept_one();
   EXPECT_FALSE(reactor_->peer_gone(ours->id));
@@ -266,6 +296,8 @@ TEST_P(Exchange, PeerGoneSeesAFinThatNobodyHasReadYet) {
   EXPECT_TRUE(reactor_->peer_gone(ours->id));
 }
 
+INSTANTIATE_TEST_SUITE_P(Reactors, Limits, testing::Values(Kind::epoll, Kind::uring),
+                         [](const auto& kind) { return kind.param == Kind::epoll ? "Epoll" : "Uring"; });
 INSTANTIATE_TEST_SUITE_P(Reactors, Exchange, testing::Values(Kind::epoll, Kind::uring),
                          [](const auto& kind) { return kind.param == Kind::epoll ? "Epoll" : "Uring"; });
 

@@ -46,6 +46,7 @@ void Recorder::on_received(Owner owner, base::Slice bytes) {
   EXPECT_GT(bytes.size(), 0u);
   if (end.keep_bytes) end.received += bytes.view();
   end.bytes += bytes.size();
+  if (end.keep_slices) end.slices.push_back(std::move(bytes));
   end.on_received(end);
 }
 
@@ -69,7 +70,7 @@ void Recorder::on_round_end() {
 void ReactorTest::SetUp() {
   descriptors_before_ = open_descriptors();
   std::string why_not;
-  auto made = make_reactor(GetParam(), SocketLimits{}, why_not);
+  auto made = make_reactor(GetParam(), limits_, why_not);
   if (!made && GetParam() == Kind::uring) GTEST_SKIP() << "no io_uring here: " << why_not;
   ASSERT_TRUE(made) << why_not;
   reactor_ = std::move(*made);

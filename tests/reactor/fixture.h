@@ -25,6 +25,8 @@ struct End {
   std::size_t bytes = 0;
   std::size_t pumped = 0;
   bool keep_bytes = true;
+  bool keep_slices = false;
+  std::vector<base::Slice> slices;
   int accepted = 0;
   int connected = 0;
   int peer_finished = 0;
@@ -89,6 +91,7 @@ class ReactorTest : public testing::TestWithParam<Kind> {
   Pair accept_one();
   void send(End& end, std::string_view bytes);
 
+  SocketLimits limits_;
   std::unique_ptr<Reactor> reactor_;
   std::unique_ptr<Recorder> recorder_;
   ListenerId listener_;

@@ -48,6 +48,27 @@ TEST_P(LoopTest, StopFromAnotherThreadEndsARunThatWaits) {
   reactor_->run(*recorder_);
 }
 
+TEST_P(LoopTest, RunsInAnotherThreadThanTheOneThatMadeIt) {
+  listen();
+  Descriptor peer = plain_connect(address_);
+  plain_send(peer.get(), "hello");
+  recorder_->until = [this] { return !recorder_->accepted.empty() && recorder_->accepted[0]->received == "hello"; };
+  std::jthread([this] { reactor_->run(*recorder_); }).join();
+  EXPECT_EQ(recorder_->accepted.size(), 1u);
+}
+
+TEST_P(LoopTest, EndsWithOpenConnectionsOutputAndPumpsInFlight) {
+  auto [first_peer, first] = accept_one();
+  auto [second_peer, second] = accept_one();
+  auto [third_peer, third] = accept_one();
+  send(*first, std::string(std::size_t{8} << 20, 'o'));
+  reactor_->receive(second->id, Receive::paused);
+  reactor_->pump(second->id, third->id, 1000);
+  connect(address_);
+  run_rounds(5);
+  send(*third, "never submitted");
+}
+
 TEST_P(LoopTest, TimersComeInOrderAndNeverEarly) {
   base::Timer late({5, {2, 1}});
   base::Timer early({5, {1, 1}});
