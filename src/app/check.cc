@@ -29,7 +29,7 @@ std::string json_of(const config::Diagnostic& error) {
 }  // namespace
 
 std::string CheckReport::text() const {
-  if (!ok()) return config::text_of(errors);
+  if (!ok()) return config::text_of(errors) + "\n";
   return fmt::format("{}: ok ({}, {}, {}, {})\n", file, counted(listeners, "listener"), counted(routes, "route"),
                      counted(backends, "backend"), counted(endpoints, "endpoint"));
 }

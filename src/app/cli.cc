@@ -3,10 +3,13 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <string_view>
 
 #include "app/check.h"
 #include "app/run.h"
 #include "app/version.h"
+#include "config/suggest.h"
 
 namespace ebb::app {
 
@@ -62,20 +65,34 @@ int run_version(const Arguments& arguments) {
   return exit_ok;
 }
 
+constexpr std::string_view commands[] = {"run", "check", "version"};
+
+// The library would only say that a command is required.
+bool is_unknown_command(int count, const char* const* arguments) {
+  return count > 1 && arguments[1][0] != '-' && std::ranges::find(commands, arguments[1]) == std::end(commands);
+}
+
 }  // namespace
 
 int command_line(int count, const char* const* arguments) {
+  if (is_unknown_command(count, arguments)) {
+    fmt::print(stderr, "ebbgate: there is no command `{}`; {}\n", arguments[1],
+               config::suggest(arguments[1], commands));
+    return exit_usage;
+  }
   Arguments parsed;
   CLI::App app("Ebbgate, an ingress router that knows when a connection should end.", "ebbgate");
   app.require_subcommand(1);
   app.footer(top_footer);
 
   CLI::App* run_command = app.add_subcommand("run", "Serve a configuration");
-  run_command->add_option("-c,--config", parsed.run.config_path, "the configuration file")->required();
+  run_command->add_option("-c,--config", parsed.run.config_path, "the configuration file")
+      ->required()
+      ->type_name("FILE");
   run_command->footer(run_footer);
 
   CLI::App* check_command = app.add_subcommand("check", "Check a configuration without serving it");
-  check_command->add_option("-c,--config", parsed.check_path, "the configuration file")->required();
+  check_command->add_option("-c,--config", parsed.check_path, "the configuration file")->required()->type_name("FILE");
   check_command->add_flag("--json", parsed.check_json, "print one JSON object");
   check_command->footer(check_footer);
 

@@ -15,7 +15,7 @@ std::string Diagnostic::text() const {
 
 std::string text_of(const Diagnostics& diagnostics) {
   std::string text;
-  for (const Diagnostic& diagnostic : diagnostics) text += diagnostic.text() + "\n";
+  for (const Diagnostic& diagnostic : diagnostics) text += (text.empty() ? "" : "\n") + diagnostic.text();
   return text;
 }
 

@@ -21,7 +21,7 @@ struct Diagnostic {
 
 using Diagnostics = std::vector<Diagnostic>;
 
-// One per line.
+// One per line, without a line end behind the last.
 std::string text_of(const Diagnostics& diagnostics);
 
 }  // namespace ebb::config

@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <filesystem>
 #include <iterator>
+#include <ranges>
 
 namespace ebb::config {
 
@@ -71,6 +72,7 @@ void Watch::set_files(std::vector<std::string> files) {
     const Version version = known != files_.end() ? known->second : version_of(file);
     wanted.emplace(std::move(file), version);
   }
+  if (std::ranges::equal(wanted | std::views::keys, files_ | std::views::keys)) return;
   files_ = std::move(wanted);
   watch_folders();
   ::eventfd_write(wake_, 1);  // a folder that was not watched until now may have changed in between
