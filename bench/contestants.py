@@ -234,7 +234,10 @@ class Arena:
         version = subprocess.run([binary, "version"], capture_output=True, text=True).stdout.strip()
         self.enter(Contestant(f"ebbgate {io}", version), ports, [binary, "run", "-c", configuration])
 
-    def add_relay(self, io):
+    def add_relay(self, io, *options):
+        """The floor: what passing bytes on costs without looking at them."""
         ports, facts = self.facts()
-        command = [ROOT / "build" / "relay", io, f"127.0.0.1:{ports['plain']}", f"127.0.0.1:{facts['backend']}"]
-        self.enter(Contestant(f"relay {io}", "", tls=False), ports, command)
+        command = [ROOT / "build" / "relay", "--io", io, "--listen", f"127.0.0.1:{ports['plain']}", "--to", f"127.0.0.1:{facts['backend']}",
+                   *options]
+        name = " ".join(["relay", io, *(option.strip("-") for option in options)])
+        self.enter(Contestant(name, "", tls=False), ports, command)

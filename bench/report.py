@@ -57,10 +57,10 @@ def print_rows(result):
     for row in rows(result):
         if row["title"] != title:
             title = row["title"]
-            print(f"\n{title}\n  {'':16}{UNITS[row['unit']]:>20}{'to best peer':>14}{'req/s':>10}{'p50 us':>9}{'p99 us':>9}"
+            print(f"\n{title}\n  {'':20}{UNITS[row['unit']]:>20}{'to best peer':>14}{'req/s':>10}{'p50 us':>9}{'p99 us':>9}"
                   f"{'PSS MiB':>9}{'failed':>8}")
         digits = 2 if row["unit"] == "kib" else 1
-        print(f"  {row['name']:16}{number(row['value'], digits):>20}{number(row['ratio'], 2):>13}{'*' if row['best'] else ' '}"
+        print(f"  {row['name']:20}{number(row['value'], digits):>20}{number(row['ratio'], 2):>13}{'*' if row['best'] else ' '}"
               f"{number(row['rate'], 0):>10}{number(row['p50'], 0):>9}{number(row['p99'], 0):>9}{number(row['pss'] / 1024):>9}{row['failed']:>8}")
 
 

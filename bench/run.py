@@ -59,6 +59,7 @@ def fill(arena, without):
     if "relay" not in without and (ROOT / "build" / "relay").exists():
         arena.add_relay("epoll")
         arena.add_relay("uring")
+        arena.add_relay("epoll", "--splice")
     if "haproxy" not in without:
         arena.add_haproxy()
     if "nginx" not in without:

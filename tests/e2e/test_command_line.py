@@ -21,9 +21,9 @@ backends:
 # (what is replaced, by what, line:column of the complaint, words of it)
 FAULTS = {
     "unknown key": ("routes:", "rotues:", "3:1", "routes"),
-    "key of a listener": ("protocol: http}", "protocoll: http}", "2:45", "protocol"),
-    "value of protocol": ("protocol: http}", "protocol: htp}", "2:55", "http"),
-    "missing backend": ("{backend: api}", "{backend: apy}", "4:15", "api"),
+    "key of a listener": ("protocol: http}", "protocoll: http}", "2:41", "protocol"),
+    "value of protocol": ("protocol: http}", "protocol: htp}", "2:51", "http"),
+    "missing backend": ("{backend: api}", "{backend: apy}", "4:15", "name one of the backends"),
     "bad address": ("127.0.0.1:9000", "127.0.0.1:90000", "7:36", "port"),
     "no list": ("  - {backend: api}", "  backend: api", "4:3", "list"),
     "duration": ("{backend: api}", "{backend: api, timeout: 5}", "4:29", "5s"),
@@ -55,7 +55,7 @@ def test_fault_is_named_with_its_place_and_a_remedy(tmp_path, fault):
 
 def test_all_faults_are_told_at_once(tmp_path):
     file = tmp_path / "faulty.yaml"
-    file.write_text(GOOD.replace("protocol: http", "protocol: htp").replace("backend: api", "backend: apy"))
+    file.write_text(GOOD.replace("protocol: http", "protocol: htp").replace("name: api", "nam: api"))
     done = ebbgate("check", "-c", file)
     assert len(re.findall(re.escape(str(file)) + r":\d+:\d+:", done.stdout + done.stderr)) >= 2
 

@@ -72,7 +72,7 @@ def test_broken_file_is_refused_whole_and_the_old_one_keeps_serving(router, back
     BROKEN[fault](broken)
     with one.dial() as client:
         one.write(broken)
-        wait_until(lambda: f"{one.file.name}:" in one.error_text(), what="the refusal on standard error")
+        wait_until(lambda: "event=config_refused" in one.error_text(), what="the refusal on standard error")
         one.settings = good
         client.send(request())
         assert client.read_response().body == b"a"

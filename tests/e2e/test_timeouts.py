@@ -61,10 +61,13 @@ def test_request_body_that_stops_is_408(router, backend):
     one.logged(status=408, cause="client_body_timeout")
 
 
-def test_client_that_stops_reading_is_cut_off(router, backend):
-    service = backend(awkward.endless([0]))
-    one = router(configuration(service.port, timeouts={"client_write": SHORT}))
-    with one.dial() as client:
+@pytest.mark.parametrize("tls", [False, True], ids=["plain", "tls"])
+def test_client_that_stops_reading_is_cut_off(router, backend, certificates, tls):
+    settings = configuration(backend(awkward.endless([0])).port, timeouts={"client_write": SHORT})
+    if tls:
+        settings["listeners"][0].update(protocol="https", certificates=[certificates("localhost", "ecdsa", "localhost")])
+    one = router(settings)
+    with one.dial(tls=trusting_context() if tls else None) as client:
         client.send(request())
         client.read_head()
         one.logged(status=200, cause="client_write_timeout")
