@@ -23,7 +23,7 @@ WELCOME = """
   https://localhost:8443/           the same over TLS (the certificate is self-signed)
   http://localhost:9901/metrics     what the router counts
 
-  curl -i localhost:8080/api/slow?seconds=2
+  curl -i 'localhost:8080/api/slow?seconds=2'
   curl -N http://news.localhost:8080/events
   curl -k --data-binary @README.md https://localhost:8443/echo | tail -n 3
 
