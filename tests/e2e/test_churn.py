@@ -15,6 +15,7 @@ from router import PORTS, configuration, endpoint, wait_until
 
 CHANGES = 1000
 SECONDS = 60
+GAP_SECONDS_MIN = 0.045
 GROWTH_KIB_MAX = 8 << 10
 
 pytestmark = pytest.mark.slow
@@ -41,7 +42,9 @@ class Churn:
 
 @contextlib.contextmanager
 def wrk(url):
-    process = subprocess.Popen(["wrk", "-t1", "-c8", f"-d{SECONDS + 5}s", url], stdout=subprocess.PIPE, text=True)
+    # A busy machine makes answers late; only one that never comes is a failure.
+    command = ["wrk", "-t1", "-c8", "--timeout", "20s", f"-d{SECONDS + 5}s", url]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     result = {}
     try:
         yield result
@@ -69,7 +72,8 @@ def test_a_thousand_changes_in_a_minute_lose_no_request(router, nginx, backend, 
         started = time.monotonic()
         for number in range(CHANGES):
             one.change(**churn.next(number))
-            time.sleep(max(0, started + (number + 1) * SECONDS / CHANGES - time.monotonic()))
+            # Changes closer together than the watch's quiet time count as one, so no catching up at once.
+            time.sleep(max(GAP_SECONDS_MIN, started + (number + 1) * SECONDS / CHANGES - time.monotonic()))
             if number % 10 == 0:
                 for client in (kept, kept_tls):  # connections that are as old as the load
                     client.send(request(target="/small"))
@@ -81,7 +85,7 @@ def test_a_thousand_changes_in_a_minute_lose_no_request(router, nginx, backend, 
         assert "Socket errors" not in result["output"] and "Non-2xx" not in result["output"], result["output"]
         assert int(re.search(r"(\d+) requests in", result["output"]).group(1)) > 1000
     wait_until(lambda: one.metric("ebbgate_config_snapshots_alive") <= 2, what="the end of the old configurations")
-    assert one.metric("ebbgate_config_generation") - generation >= 0.9 * CHANGES, "changes were left out"
+    assert one.metric("ebbgate_config_generation") - generation >= 0.95 * CHANGES, "changes were left out"
     assert one.rss_kib() - before < GROWTH_KIB_MAX
     failed = {name: value for name, value in one.metrics().items() if name.startswith("ebbgate_requests_total") and 'code="200"' not in name}
     assert not failed
