@@ -4,14 +4,9 @@
 
 namespace ebb::app {
 
-std::vector<std::string> Reload::files(const routes::Model& model) const {
-  std::vector<std::string> all = config::files_of(model);
-  all.push_back(path_);
-  return all;
-}
-
-void Reload::watch(const routes::Model& model) {
-  auto started = config::Watch::start(files(model), [this] { now(); });
+void Reload::watch() {
+  std::lock_guard lock(mutex_);
+  auto started = config::Watch::start({path_}, [this] { now(); });
   if (started) {
     watch_ = std::move(*started);
     return;
@@ -19,6 +14,23 @@ void Reload::watch(const routes::Model& model) {
   events_.warning("config_not_watched",
                   {{"reason", std::strerror(started.error().sys)},
                    {"remedy", "raise fs.inotify.max_user_instances, or send SIGHUP after a change"}});
+}
+
+void Reload::serve(Rollout& rollout, const config::Startup& running, const std::vector<std::string>& files) {
+  bool missed = false;
+  {
+    std::lock_guard lock(mutex_);
+    rollout_ = &rollout;
+    running_ = running;
+    missed = std::exchange(missed_, false);
+    follow(files);
+  }
+  if (missed) now();
+}
+
+void Reload::follow(std::vector<std::string> files) {
+  files.push_back(path_);
+  if (watch_ != nullptr) watch_->set_files(std::move(files));
 }
 
 void Reload::stop() {
@@ -32,14 +44,17 @@ void Reload::stop() {
 
 void Reload::now() {
   std::lock_guard lock(mutex_);
+  if (rollout_ == nullptr) {
+    missed_ = true;
+    return;
+  }
   auto loaded = config::load(path_);
-  if (!loaded) return rollout_.refuse(config::text_of(loaded.error()));
+  if (!loaded) return rollout_->refuse(config::text_of(loaded.error()));
   for (const std::string& difference : config::needs_restart(running_, loaded->startup)) {
     events_.warning("needs_restart", {{"setting", difference}});
   }
-  const std::vector<std::string> wanted = files(loaded->model);
-  if (watch_ != nullptr) watch_->set_files(wanted);
-  rollout_.apply(std::move(*loaded));
+  follow(config::files_of(loaded->model));
+  rollout_->apply(std::move(*loaded));
 }
 
 }  // namespace ebb::app

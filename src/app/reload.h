@@ -1,10 +1,15 @@
 // Reads the file again when it, or a certificate that it names, has changed, and rolls the result out. A file that is
 // wrong is refused whole; the old configuration keeps serving.
+//
+//   watch() -> the file is read for the first time -> serve() -> stop()
+//
+// The watch begins before the first reading, so that no change is missed; one that comes before serve() is made up for.
 #pragma once
 
 #include <memory>
 #include <mutex>
 #include <string>
+#include <vector>
 
 #include "app/rollout.h"
 #include "config/load.h"
@@ -15,22 +20,23 @@ namespace ebb::app {
 
 class Reload {
  public:
-  // `running`: what the process was started with.
-  Reload(std::string path, const config::Startup& running, Rollout& rollout, observe::EventLog& events)
-      : path_(std::move(path)), running_(running), rollout_(rollout), events_(events) {}
+  Reload(std::string path, observe::EventLog& events) : path_(std::move(path)), events_(events) {}
 
-  void watch(const routes::Model& model);
+  void watch();
+  // `running`: what the process was started with. The files are those of the configuration that serves now.
+  void serve(Rollout& rollout, const config::Startup& running, const std::vector<std::string>& files);
   void now();   // any thread
-  void stop();  // after it, only now() reloads
+  void stop();  // joins the watch; after it, only now() reloads
 
  private:
-  std::vector<std::string> files(const routes::Model& model) const;
+  void follow(std::vector<std::string> files);
 
   const std::string path_;
-  const config::Startup running_;
-  Rollout& rollout_;
   observe::EventLog& events_;
-  std::mutex mutex_;  // one at a time: the watching thread, or a signal's
+  std::mutex mutex_;  // one reload at a time: the watching thread's, or a signal's
+  Rollout* rollout_ = nullptr;
+  config::Startup running_;
+  bool missed_ = false;
   std::unique_ptr<config::Watch> watch_;
 };
 

@@ -97,14 +97,16 @@ sigset_t block_signals() {
 
 int run(const RunOptions& options) {
   const sigset_t awaited = block_signals();
+  const base::SystemClock clock;
+  observe::EventLog events(STDERR_FILENO, observe::EventLog::Format::text, clock);
+  Reload reload(options.config_path, events);
+  reload.watch();
   auto loaded = config::load(options.config_path);
   if (!loaded) {
     fmt::print(stderr, "{}\n", config::text_of(loaded.error()));
     return 1;
   }
   const config::Startup startup = loaded->startup;
-  const base::SystemClock clock;
-  observe::EventLog events(STDERR_FILENO, observe::EventLog::Format::text, clock);
   base::Labels labels;
   std::string problem;
   const auto cannot_start = [&problem](std::string_view what) {
@@ -113,7 +115,8 @@ int run(const RunOptions& options) {
   };
 
   const std::uint32_t workers = startup.workers == 0 ? usable_processors() : startup.workers;
-  const auto access_log = observe::AccessLog::open(loaded->model.access_log.path, workers, problem);
+  const auto access_log = observe::AccessLog::open(loaded->model.access_log.path, workers, problem,
+                                                   gate::log_format(loaded->model.access_log.format));
   if (access_log == nullptr) return cannot_start("access_log.path");
   const auto fleet = gate::Fleet::start({.workers = workers,
                                          .io = io_kind(startup.io),
@@ -123,8 +126,7 @@ int run(const RunOptions& options) {
   if (fleet == nullptr) return cannot_start("io");
 
   Rollout rollout(*fleet, labels, events, clock);
-  Reload reload(options.config_path, startup, rollout, events);
-  reload.watch(loaded->model);
+  const std::vector<std::string> files = config::files_of(loaded->model);
   if (!rollout.apply(std::move(*loaded))) return 1;  // it has said why
 
   std::atomic<bool> draining = false;
@@ -132,6 +134,7 @@ int run(const RunOptions& options) {
   admin::Server admin;
   admin::add_pages(admin, sources);
   if (startup.admin.valid() && !admin.start(startup.admin, problem)) return cannot_start("admin");
+  reload.serve(rollout, startup, files);
   events.info("started", {{"version", EBB_VERSION},
                           {"io", fleet->io_name()},
                           {"workers", std::to_string(fleet->size())},

@@ -165,7 +165,7 @@ void Clients::exchange_kept(ClientConnection& client) {
   client.exchange = {};
   step(client, Event::kept);
   if (client.finished && client.input.empty()) return close(client.self, Cause::client_closed, CloseMode::flush);
-  core_.arm(client.timer, core_.timeouts().client_idle);
+  arm_after_exchange(client, core_.timeouts().client_idle);
   if (client.input.empty()) {
     core_.reactor.receive(client.socket, Receive::watchful);
   } else {
@@ -197,8 +197,23 @@ void Clients::linger(ClientConnection& client) {
   client.input.clear();
   if (client.finished) return close(client.self, Cause::close_requested, CloseMode::flush);
   finish(client);
-  core_.arm(client.timer, linger_time);
+  arm_after_exchange(client, linger_time);
   core_.reactor.receive(client.socket, Receive::watchful);
+}
+
+// The exchange is over for us, but the client may still be reading the end of the response.
+void Clients::arm_after_exchange(ClientConnection& client, base::Duration once_sent) {
+  client.unsent_before = unsent(client);
+  core_.arm(client.timer, client.unsent_before > 0 ? core_.timeouts().client_write : once_sent);
+}
+
+// False: it has taken nothing since the deadline was set.
+bool Clients::still_reads(ClientConnection& client) {
+  const std::size_t now_unsent = unsent(client);
+  if (now_unsent == 0 || now_unsent == client.unsent_before) return false;
+  client.unsent_before = now_unsent;
+  core_.arm(client.timer, core_.timeouts().client_write);
+  return true;
 }
 
 void Clients::become_tunnel(ClientConnection& client) {
@@ -237,7 +252,10 @@ void Clients::on_peer_finished(Handle handle) {
 
 void Clients::on_drained(Handle handle) {
   ClientConnection* client = connections_.find(handle);
-  if (client != nullptr && client->exchange) core_.exchanges->on_client_drained(client->exchange);
+  if (client == nullptr || client->life.ended()) return;
+  if (client->exchange) return core_.exchanges->on_client_drained(client->exchange);
+  if (client->life.is(State::idle)) core_.arm(client->timer, core_.timeouts().client_idle);
+  if (client->life.is(State::lingering)) core_.arm(client->timer, linger_time);
 }
 
 void Clients::on_failed(Handle handle, const base::Error& error) {
@@ -255,12 +273,15 @@ void Clients::on_timer(Handle handle) {
   switch (client->life.state()) {
     case State::handshaking: return close(handle, Cause::client_tls_timeout, CloseMode::drop);
     case State::idle: {
+      if (still_reads(*client)) return;
       const bool stuck = unsent(*client) > 0;
       return close(handle, stuck ? Cause::client_write_timeout : Cause::client_idle_timeout,
                    stuck ? CloseMode::reset : CloseMode::flush);
     }
     case State::reading: return refuse(*client, Cause::client_head_timeout, "the request head did not arrive in time");
-    case State::lingering: return close(handle, Cause::close_requested, CloseMode::drop);
+    case State::lingering:
+      if (still_reads(*client)) return;
+      return close(handle, unsent(*client) > 0 ? Cause::client_write_timeout : Cause::close_requested, CloseMode::drop);
     case State::serving:
     case State::tunnelling:
     case State::closed: return;  // the exchange has the deadline

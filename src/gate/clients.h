@@ -37,7 +37,8 @@ struct ClientConnection {
   base::Address peer;
   std::shared_ptr<ListenerState> listener;
   std::unique_ptr<SecureLayer> secure;
-  base::Chain input;  // received, not consumed: a partial head, or pipelined requests
+  base::Chain input;              // received, not consumed: a partial head, or pipelined requests
+  std::size_t unsent_before = 0;  // between exchanges: when the deadline was set; has the client read since?
 };
 
 class Clients {
@@ -87,6 +88,8 @@ class Clients {
   void refuse(ClientConnection& client, base::Cause cause, const char* why);
   void queue(ClientConnection& client);
   void notify_end(ClientConnection& client);
+  void arm_after_exchange(ClientConnection& client, base::Duration once_sent);
+  bool still_reads(ClientConnection& client);
   void linger(ClientConnection& client);
 
   Core& core_;

@@ -291,43 +291,54 @@ void Exchanges::record_refusal(const ClientConnection& client, Cause cause) {
   record(refused, client, cause);
 }
 
-void Exchanges::arm_for_state(Exchange& exchange) {
-  const routes::Timeouts& timeouts = exchange.snapshot->model().timeouts;
-  exchange.unsent_before = SIZE_MAX;
-  switch (exchange.life.state()) {
-    case State::choosing:
-    case State::connecting: return;  // the connection has the deadline
-    case State::uploading: return core_.arm(exchange.timer, timeouts.client_body);
-    case State::awaiting: return core_.arm(exchange.timer, exchange.route->response_timeout);
-    case State::crossing:
-    case State::downloading: return core_.arm(exchange.timer, timeouts.backend_body);
-    case State::tunnelling: return core_.arm(exchange.timer, timeouts.tunnel_idle);
-    case State::ended: return;
-  }
+std::size_t Exchanges::unsent_to_client(const Exchange& exchange) const {
+  const ClientConnection* client = core_.clients->find(exchange.client);
+  return client == nullptr ? 0 : core_.clients->unsent(*client);
 }
 
-// Who is to blame is seen from where bytes are stuck: a side with unsent output is the one that does not read.
+std::size_t Exchanges::unsent_to_backend(const Exchange& exchange) const {
+  const BackendConnection* backend = core_.backends->find(exchange.backend);
+  return backend == nullptr ? 0 : core_.reactor.unsent(backend->socket);
+}
+
+// Who is waited for is seen from where bytes are stuck: a side with unsent output is the one that does not read.
+Exchanges::Patience Exchanges::patience(const Exchange& exchange, std::size_t to_client, std::size_t to_backend) const {
+  const routes::Timeouts& timeouts = exchange.snapshot->model().timeouts;
+  switch (exchange.life.state()) {
+    case State::uploading:
+      if (to_backend > 0) return {exchange.route->response_timeout, Cause::backend_write_timeout};
+      return {timeouts.client_body, Cause::client_body_timeout};
+    case State::awaiting: return {exchange.route->response_timeout, Cause::backend_response_timeout};
+    case State::crossing:
+    case State::downloading:
+      if (to_client > 0) return {timeouts.client_write, Cause::client_write_timeout};
+      return {timeouts.backend_body, Cause::backend_body_timeout};
+    case State::tunnelling: return {timeouts.tunnel_idle, Cause::tunnel_idle_timeout};
+    case State::choosing:
+    case State::connecting:  // the connection has the deadline
+    case State::ended: break;
+  }
+  return {{}, Cause::internal};
+}
+
+// Something has moved: the deadline of what is awaited next begins.
+void Exchanges::arm_for_state(Exchange& exchange) {
+  const std::size_t to_client = unsent_to_client(exchange);
+  const std::size_t to_backend = unsent_to_backend(exchange);
+  exchange.unsent_before = to_client + to_backend;
+  core_.arm(exchange.timer, patience(exchange, to_client, to_backend).limit);
+}
+
 void Exchanges::on_timer(Handle handle) {
   Exchange* exchange = live(handle);
   if (exchange == nullptr) return;
-  ClientConnection* client = core_.clients->find(exchange->client);
-  BackendConnection* backend = core_.backends->find(exchange->backend);
-  const std::size_t to_client = client == nullptr ? 0 : core_.clients->unsent(*client);
-  const std::size_t to_backend = backend == nullptr ? 0 : core_.reactor.unsent(backend->socket);
-  const std::size_t unsent = to_client + to_backend;
-  if (unsent > 0 && unsent != exchange->unsent_before) {  // slow, but it moves
-    arm_for_state(*exchange);
-    exchange->unsent_before = unsent;
-    return;
-  }
-  switch (exchange->life.state()) {
-    case State::uploading:
-      return fail(*exchange, Event::deadline,
-                  to_backend > 0 ? Cause::backend_write_timeout : Cause::client_body_timeout);
-    case State::awaiting: return fail(*exchange, Event::deadline, Cause::backend_response_timeout);
-    case State::tunnelling: return close_tunnel(*exchange, Cause::tunnel_idle_timeout);
-    default: return cut_short(*exchange, to_client > 0 ? Cause::client_write_timeout : Cause::backend_body_timeout);
-  }
+  const std::size_t to_client = unsent_to_client(*exchange);
+  const std::size_t to_backend = unsent_to_backend(*exchange);
+  const bool moves = to_client + to_backend != exchange->unsent_before;
+  if (moves) return arm_for_state(*exchange);  // a slow reader, but one that reads
+  const Cause cause = patience(*exchange, to_client, to_backend).cause;
+  if (exchange->life.is(State::tunnelling)) return close_tunnel(*exchange, cause);
+  fail(*exchange, Event::deadline, cause);
 }
 
 void Exchanges::bury() {

@@ -64,7 +64,7 @@ struct Exchange {
   base::WallTime started_wall;
   std::uint64_t request_bytes = 0;
   std::uint64_t response_sent = 0;
-  std::size_t unsent_before = 0;  // at the last deadline: did anything move since?
+  std::size_t unsent_before = 0;  // when the deadline was set: has anything moved since?
   std::string text;               // method, authority, target, referer, user agent; filled only for the access log
   std::uint32_t text_ends[5] = {};
 };
@@ -123,6 +123,13 @@ class Exchanges {
   void answer(Exchange& exchange, base::Cause cause);
   void end(Exchange& exchange, base::Cause cause);
   void record(const Exchange& exchange, const ClientConnection& client, base::Cause cause);
+  struct Patience {
+    base::Duration limit{};
+    base::Cause cause;
+  };
+  Patience patience(const Exchange& exchange, std::size_t to_client, std::size_t to_backend) const;
+  std::size_t unsent_to_client(const Exchange& exchange) const;
+  std::size_t unsent_to_backend(const Exchange& exchange) const;
   void arm_for_state(Exchange& exchange);
 
   // request_path.cc

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
+#include <condition_variable>
 #include <csignal>
 #include <cstring>
 #include <latch>
@@ -32,17 +32,16 @@ void pin_this_thread(std::size_t index) {
   }
 }
 
-// Bound but not listening: it takes no connection, yet tells whether the workers will be able to bind.
+// 0, or why the workers will not be able to bind. Without SO_REUSEPORT, which the workers use among themselves: another
+// router on the same address would not be noticed with it, and take half of the connections.
 int try_bind(const base::Address& address) {
   const int descriptor = socket(address.family(), SOCK_STREAM | SOCK_CLOEXEC, 0);
-  if (descriptor < 0) return -errno;
+  if (descriptor < 0) return errno;
   const int on = 1;
   setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-  setsockopt(descriptor, SOL_SOCKET, SO_REUSEPORT, &on, sizeof(on));
-  if (bind(descriptor, address.raw(), address.raw_size()) == 0) return descriptor;
-  const int error = errno;
+  const int error = bind(descriptor, address.raw(), address.raw_size()) == 0 ? 0 : errno;
   ::close(descriptor);
-  return -error;
+  return error;
 }
 
 }  // namespace
@@ -92,18 +91,15 @@ void Fleet::ask_all(const std::function<void(Worker&)>& question) {
 
 std::vector<std::string> Fleet::apply(const Configuration& configuration) {
   std::vector<std::string> problems;
-  std::vector<int> held;
   std::vector<base::Address> wanted;
   for (const routes::Listener& listener : configuration.snapshot->listeners()) {
-    wanted.push_back(listener.model.bind);
-    if (std::find(bound_.begin(), bound_.end(), listener.model.bind) != bound_.end()) continue;
-    const int descriptor = try_bind(listener.model.bind);
-    if (descriptor >= 0) {
-      held.push_back(descriptor);
-    } else {
-      problems.push_back("listener " + listener.model.name + " cannot bind " + listener.model.bind.text() + ": " +
-                         std::strerror(-descriptor));
-    }
+    const base::Address& address = listener.model.bind;
+    wanted.push_back(address);
+    if (std::find(bound_.begin(), bound_.end(), address) != bound_.end()) continue;
+    const int error = try_bind(address);
+    if (error == 0) continue;
+    problems.push_back("listener " + listener.model.name + " cannot bind " + address.text() + ": " +
+                       std::strerror(error));
   }
   if (problems.empty()) {
     std::mutex mutex;
@@ -114,23 +110,29 @@ std::vector<std::string> Fleet::apply(const Configuration& configuration) {
     });
     bound_ = std::move(wanted);
   }
-  for (const int descriptor : held) ::close(descriptor);
   return problems;
 }
 
 void Fleet::stop(base::Duration grace) {
   if (std::exchange(stopped_, true)) return;
-  const base::SystemClock clock;
-  const base::Instant deadline = clock.now() + grace;
-  ask_all([](Worker& worker) { worker.drain(); });
-  for (;;) {
-    std::atomic<bool> quiet = true;
-    ask_all([&quiet](Worker& worker) {
-      if (!worker.quiet()) quiet = false;
+  // Shared: a worker may become quiet after the grace is over.
+  struct Busy {
+    std::mutex mutex;
+    std::condition_variable changed;
+    std::size_t workers;
+  };
+  auto busy = std::make_shared<Busy>();
+  busy->workers = members_.size();
+  ask_all([&busy](Worker& worker) {
+    worker.drain([busy] {
+      std::lock_guard lock(busy->mutex);
+      busy->workers -= 1;
+      busy->changed.notify_all();
     });
-    if (quiet || clock.now() >= deadline) break;
-    timespec pause{0, 10'000'000};
-    nanosleep(&pause, nullptr);
+  });
+  {
+    std::unique_lock lock(busy->mutex);
+    busy->changed.wait_for(lock, grace, [&busy] { return busy->workers == 0; });
   }
   ask_all([](Worker& worker) { worker.cut(); });
   for (Member& member : members_) {

@@ -28,8 +28,6 @@ Worker::~Worker() {
   cut();
 }
 
-namespace {
-
 observe::LogFormat log_format(routes::LogFormat format) {
   switch (format) {
     case routes::LogFormat::off: return observe::LogFormat::off;
@@ -38,8 +36,6 @@ observe::LogFormat log_format(routes::LogFormat format) {
   }
   return observe::LogFormat::off;
 }
-
-}  // namespace
 
 std::vector<std::string> Worker::apply(Configuration configuration) {
   std::vector<std::string> problems;
@@ -92,8 +88,8 @@ void Worker::open_listeners(const LocalSnapshot& snapshot, std::vector<std::stri
   }
 }
 
-void Worker::drain() {
-  if (core_.stopping) return;
+void Worker::drain(std::move_only_function<void()> when_quiet) {
+  when_quiet_ = std::move(when_quiet);
   core_.stopping = true;
   std::vector<Handle> all;
   listeners_.for_each([&all](Handle handle, std::shared_ptr<ListenerState>&) { all.push_back(handle); });
@@ -103,6 +99,11 @@ void Worker::drain() {
   }
   clients_.close_idle(Cause::shutdown);
   bury();
+  tell_if_quiet();
+}
+
+void Worker::tell_if_quiet() {
+  if (when_quiet_ && quiet()) std::exchange(when_quiet_, {})();
 }
 
 void Worker::cut() {
@@ -120,6 +121,7 @@ void Worker::bury() {
 void Worker::on_round_end() {
   clients_.read_queued();
   bury();
+  if (core_.stopping) tell_if_quiet();
 }
 
 void Worker::on_accepted(Owner owner, reactor::SocketId socket, const base::Address& peer) {

@@ -3,6 +3,7 @@
 // reactor.post().
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -32,6 +33,8 @@ struct Audit {
   std::uint64_t missing_transitions = 0;
 };
 
+observe::LogFormat log_format(routes::LogFormat format);
+
 class Worker final : public reactor::Handler {
  public:
   Worker(reactor::Reactor& reactor, const base::Labels& labels, const WorkerOptions& options);
@@ -41,8 +44,8 @@ class Worker final : public reactor::Handler {
   // could not be done (a listener that does not bind) comes back in words.
   std::vector<std::string> apply(Configuration configuration);
 
-  // No new connections; answers end their connections; idle ones close.
-  void drain();
+  // No new connections; answers end their connections; idle ones close. Tells once when nothing is left.
+  void drain(std::move_only_function<void()> when_quiet = {});
   // Everything that is still open is cut.
   void cut();
   bool quiet() const { return clients_.size() == 0 && exchanges_.size() == 0; }
@@ -64,6 +67,7 @@ class Worker final : public reactor::Handler {
  private:
   void open_listeners(const LocalSnapshot& snapshot, std::vector<std::string>& problems);
   void bury();
+  void tell_if_quiet();
 
   std::uint64_t snapshots_alive_ = 0;
   Core core_;
@@ -72,6 +76,7 @@ class Worker final : public reactor::Handler {
   Backends backends_;
   Endpoints endpoints_;
   base::SlotMap<std::shared_ptr<ListenerState>> listeners_;
+  std::move_only_function<void()> when_quiet_;
 };
 
 }  // namespace ebb::gate

@@ -197,7 +197,10 @@ void EpollReactor::serve_output(SocketId id) {
 
 std::size_t EpollReactor::unsent(SocketId id) const {
   const Socket* socket = const_cast<EpollReactor*>(this)->find(id);
-  return socket == nullptr ? 0 : socket->output_bytes.bytes();
+  if (socket == nullptr || socket->phase == Phase::failed) return 0;
+  const Socket* source = sockets_.find(socket->pump_source);
+  const std::uint64_t in_pipe = source != nullptr && source->pump != nullptr ? source->pump->in_pipe : 0;
+  return socket->output_bytes.bytes() + in_pipe;
 }
 
 void EpollReactor::finish(SocketId id) {

@@ -98,6 +98,7 @@ class Reactor {
   virtual void adopt(SocketId socket, Owner owner) = 0;  // who is told from now on
   virtual void receive(SocketId socket, Receive mode) = 0;
   virtual void send(SocketId socket, base::Chain&& bytes) = 0;
+  // Output that the kernel has not taken, with what a pump has taken from its source but not yet given to this socket.
   virtual std::size_t unsent(SocketId socket) const = 0;
   virtual void finish(SocketId socket) = 0;  // FIN after the unsent output; receiving goes on
   virtual void close(SocketId socket, CloseMode mode) = 0;

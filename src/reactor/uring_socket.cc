@@ -181,7 +181,10 @@ void UringReactor::sent(Socket& socket, int result) {
 
 std::size_t UringReactor::unsent(SocketId id) const {
   const Socket* socket = const_cast<UringReactor*>(this)->find(id);
-  return socket == nullptr || socket->phase == Phase::failed ? 0 : socket->output_bytes.bytes();
+  if (socket == nullptr || socket->phase == Phase::failed) return 0;
+  const Socket* source = sockets_.find(socket->pump_source);
+  const std::uint64_t in_pipe = source != nullptr && source->pump != nullptr ? source->pump->in_pipe : 0;
+  return socket->output_bytes.bytes() + in_pipe;
 }
 
 void UringReactor::finish(SocketId id) {
