@@ -1,0 +1,266 @@
+#include "sim/backend.h"
+
+#include <charconv>
+#include <utility>
+
+namespace ebb::sim {
+
+namespace {
+
+// Time for a snapshot to reach all workers, and for what was chosen before it to be sent.
+constexpr Duration retire_grace = milliseconds{100};
+
+std::uint64_t number_in(std::string_view text) {
+  std::uint64_t value = 0;
+  std::from_chars(text.data(), text.data() + text.size(), value);
+  return value;
+}
+
+}  // namespace
+
+Backend::Backend(World& world, Network& network, Ledger& ledger, const base::Address& address, std::uint32_t backend)
+    : world_(world),
+      network_(network),
+      ledger_(ledger),
+      rng_(world.rng().next()),
+      address_(address),
+      backend_(backend) {}
+
+void Backend::open() {
+  if (!port_) port_ = network_.listen(address_, *this, {}, habits_.backlog);
+}
+
+void Backend::refuse() {
+  if (!port_) return;
+  network_.close_port(port_);
+  port_ = {};
+}
+
+void Backend::on_port_changed(base::Handle) {
+  world_.after(habits_.accept_delay, [this] { accept_one(); });
+}
+
+void Backend::accept_one() {
+  if (!port_ || !network_.waiting(port_)) return;
+  const base::Handle handle = connections_.emplace();
+  Connection& connection = *connections_.find(handle);
+  connection.self = handle;
+  connection.end = network_.accept(port_, *this, handle, patient_limits());
+  schedule(connection);
+}
+
+void Backend::on_end_changed(base::Handle tag) {
+  if (Connection* connection = connections_.find(tag)) schedule(*connection);
+}
+
+void Backend::schedule(Connection& connection) {
+  if (connection.scheduled) return;
+  connection.scheduled = true;
+  world_.after(microseconds{rng_.below(50)}, [this, handle = connection.self] { act(handle); });
+}
+
+void Backend::drop(Connection& connection, bool by_reset) {
+  if (by_reset) {
+    network_.reset(connection.end);
+  } else {
+    network_.close(connection.end);
+  }
+  connections_.erase(connection.self);
+}
+
+void Backend::act(base::Handle handle) {
+  Connection* connection = connections_.find(handle);
+  if (connection == nullptr) return;
+  connection->scheduled = false;
+  if (network_.error(connection->end) != 0) return drop(*connection, false);
+  if (!connection->stalled && !read(*connection)) return;
+  write(*connection);
+  connection = connections_.find(handle);
+  if (connection == nullptr || !network_.finished(connection->end) || !connection->out.empty()) return;
+  // A peer that only closed its half still gets the answer to its last request.
+  const bool owes = connection->request_over && connection->answer != Answer::written && !connection->tunnel;
+  if (!owes || connection->stalled) drop(*connection, false);
+}
+
+// False if the connection was dropped.
+bool Backend::read(Connection& connection) {
+  connection.in.push(network_.read(connection.end, habits_.read_max));
+  if (network_.readable(connection.end) > 0) schedule(connection);
+  if (connection.tunnel) {
+    connection.out.push(connection.in.pop(connection.in.size()));
+    return true;
+  }
+  if (connection.in.empty()) return true;
+  if (connection.request_over && connection.exchange != 0) {
+    world_.fail("a backend got bytes of a second request before its answer to exchange " +
+                std::to_string(connection.exchange));
+    return true;
+  }
+  connection.reader.feed(connection.in);
+  if (connection.reader.state() == MessageReader::State::head_complete) {
+    begin(connection);
+    if (connection.exchange == 0) return true;
+    connection.reader.feed(connection.in);
+  }
+  if (connection.exchange != 0) take_body(connection);
+  return true;
+}
+
+void Backend::begin(Connection& connection) {
+  connection.idle_count += 1;
+  const std::uint64_t id = number_in(connection.reader.field("x-sim-id"));
+  Exchange* exchange = ledger_.find(id);
+  const std::string target = "/x/" + std::to_string(id) + " ";
+  if (exchange == nullptr || connection.reader.first_line().find(target) == std::string::npos) {
+    world_.fail("a backend got a request that nobody sent: " + connection.reader.first_line());
+    return;
+  }
+  world_.note("backend head", id, connection.end.slot);
+  if (exchange->backend != backend_) world_.fail("exchange " + std::to_string(id) + " reached another backend");
+  if (retired_ && exchange->sent_at > retired_at_ + retire_grace)
+    world_.fail("exchange " + std::to_string(id) + " reached an endpoint that had left");
+  ledger_.head_arrived(*exchange);
+  connection.exchange = id;
+  connection.body_read = 0;
+  connection.request_over = false;
+  const auto [kind, length] = connection.reader.framing(BodyKind::none);
+  connection.reader.start_body(kind, length);
+  const ResponsePlan& plan = exchange->plan;
+  if (plan.continue_first && connection.reader.has_token("expect", "100-continue"))
+    connection.out.push("HTTP/1.1 100 Continue\r\n\r\n");
+  if (plan.early) answer_after_thought(connection);
+}
+
+void Backend::take_body(Connection& connection) {
+  Exchange& exchange = *ledger_.find(connection.exchange);
+  const std::string body = connection.reader.take_body();
+  if (!Content(exchange.id, Direction::request).matches(connection.body_read, body))
+    world_.fail("request bytes of exchange " + std::to_string(exchange.id) + " are not its own");
+  connection.body_read += body.size();
+  if (connection.reader.state() == MessageReader::State::bad)
+    world_.fail("a backend got a body with bad framing, exchange " + std::to_string(exchange.id));
+  if (connection.reader.state() != MessageReader::State::complete || connection.request_over) return;
+  connection.request_over = true;
+  // In a tunnel the bytes come after the answer.
+  if (connection.body_read != (exchange.upgrade ? 0 : exchange.request_bytes))
+    world_.fail("a backend got a request of another length, exchange " + std::to_string(exchange.id));
+  ledger_.executed(exchange);
+  if (connection.answer == Answer::none) {
+    answer_after_thought(connection);
+  } else {
+    message_over(connection);
+  }
+}
+
+void Backend::answer_after_thought(Connection& connection) {
+  connection.answer = Answer::thinking;
+  const base::Handle handle = connection.self;
+  const std::uint64_t id = connection.exchange;
+  world_.after(ledger_.find(id)->plan.think, [this, handle, id] {
+    Connection* found = connections_.find(handle);
+    if (found == nullptr || found->exchange != id || network_.error(found->end) != 0) return;
+    answer(*found, *ledger_.find(id));
+  });
+}
+
+void Backend::answer(Connection& connection, Exchange& exchange) {
+  const bool strikes = exchange.attempts <= exchange.plan.strikes;
+  const Strike strike = strikes ? exchange.plan.strike : Strike::none;
+  if (strike != Strike::none) ledger_.struck(exchange, strike, connection.served > 0);
+  switch (strike) {
+    case Strike::close_before_head: return drop(connection, false);
+    case Strike::reset_before_head: return drop(connection, true);
+    case Strike::stall_before_head: connection.stalled = true; return;
+    case Strike::garbage_head:
+      connection.out.push("HTTP/1.1 2O0 What\r\nX: y\r\n\r\n");
+      connection.after = After::close;
+      break;
+    default: queue_answer(connection, exchange, strike); break;
+  }
+  connection.answer = Answer::writing;
+  schedule(connection);
+}
+
+std::string Backend::head_of_answer(const Exchange& exchange, bool bodiless, bool closes) const {
+  const ResponsePlan& plan = exchange.plan;
+  std::string head;
+  if (plan.hints_first) head += "HTTP/1.1 103 Early Hints\r\nLink: </style.css>\r\n\r\n";
+  head += "HTTP/1.1 " + std::to_string(plan.status) + " Reason\r\nX-Sim-Id: " + std::to_string(exchange.id) + "\r\n";
+  if (closes) head += "Connection: close\r\n";
+  if (plan.body == BodyKind::length && plan.status != 204)
+    head += "Content-Length: " + std::to_string(plan.bytes) + "\r\n";
+  if (plan.body == BodyKind::chunked && !bodiless) head += "Transfer-Encoding: chunked\r\n";
+  return head + "\r\n";
+}
+
+void Backend::queue_answer(Connection& connection, const Exchange& exchange, Strike strike) {
+  const ResponsePlan& plan = exchange.plan;
+  if (exchange.upgrade) {
+    connection.out.push("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: echo\r\nX-Sim-Id: " +
+                        std::to_string(exchange.id) + "\r\n\r\n");
+    connection.tunnel = true;
+    return;
+  }
+  const bool bodiless = exchange.method == "HEAD" || plan.status == 204 || plan.status == 304;
+  const bool closes = plan.close_after || plan.body == BodyKind::until_close || (plan.early && rng_.chance(500));
+  // Closing while the request still arrives makes a reset, which may overtake the answer.
+  if (closes && plan.early) ledger_.excuse(exchange.id, "early answer and close");
+  std::string head = head_of_answer(exchange, bodiless, closes);
+  std::string body;
+  if (!bodiless) body = Content(exchange.id, Direction::response).text(0, plan.bytes);
+  if (!bodiless && plan.body == BodyKind::chunked) body = chunked(body, plan.chunk);
+  connection.after = closes ? After::close : After::keep;
+  if (strike == Strike::cut_in_head) {
+    head.resize(rng_.between(1, head.size() - 1));
+    body.clear();
+    connection.after = After::close;
+  } else if (strike != Strike::none && !body.empty()) {
+    body.resize(rng_.below(body.size()));
+    connection.after = strike == Strike::cut_in_body     ? After::close
+                       : strike == Strike::reset_in_body ? After::reset
+                                                         : After::stall;
+  }
+  connection.out.push(head);
+  connection.out.push(body);
+}
+
+void Backend::write(Connection& connection) {
+  if (!connection.out.empty()) connection.out.drop(network_.send(connection.end, connection.out.view()));
+  if (connection.answer != Answer::writing || connection.tunnel || !connection.out.empty()) return;
+  connection.answer = Answer::written;
+  switch (connection.after) {
+    case After::close: return drop(connection, false);
+    case After::reset: return drop(connection, true);
+    case After::stall: connection.stalled = true; return;
+    case After::keep: return message_over(connection);
+  }
+}
+
+// Both the request and its answer are done: the next one may come.
+void Backend::message_over(Connection& connection) {
+  if (!connection.request_over || connection.answer != Answer::written) return;
+  connection.last_exchange = std::exchange(connection.exchange, 0);
+  connection.request_over = false;
+  connection.answer = Answer::none;
+  connection.served += 1;
+  connection.reader.next();
+  wait_idle(connection);
+}
+
+void Backend::wait_idle(Connection& connection) {
+  if (habits_.idle_close_max == Duration{}) return;
+  connection.idle_count += 1;
+  const std::uint64_t period = connection.idle_count;
+  const std::uint64_t spread = static_cast<std::uint64_t>((habits_.idle_close_max - habits_.idle_close_min).count());
+  const Duration wait = habits_.idle_close_min + Duration{static_cast<std::int64_t>(rng_.below(spread + 1))};
+  world_.after(wait, [this, handle = connection.self, period] {
+    Connection* found = connections_.find(handle);
+    if (found == nullptr || found->idle_count != period || found->exchange != 0) return;
+    world_.note("backend closes idle", found->end.slot);
+    // A reset destroys what is still on its way of the last answer.
+    if (habits_.idle_close_by_reset) ledger_.excuse(found->last_exchange, "reset behind the answer");
+    drop(*found, habits_.idle_close_by_reset);
+  });
+}
+
+}  // namespace ebb::sim

@@ -1,0 +1,356 @@
+#include "sim/client.h"
+
+#include <algorithm>
+#include <iterator>
+
+namespace ebb::sim {
+
+namespace {
+
+constexpr Duration reconnect_delay = milliseconds{10};
+constexpr Duration continue_patience = seconds{1};
+constexpr Duration timer_slack = milliseconds{150};  // the longest way that a link has, and a late timer
+
+// Each is ambiguous or wrong in one way (RFC 9112); none may reach a backend.
+std::string malformed_request(std::uint64_t id) {
+  const std::string line = "GET /x/" + std::to_string(id) + " HTTP/1.1\r\n";
+  const std::string named = "X-Sim-Id: " + std::to_string(id) + "\r\n";
+  const std::string variants[] = {
+      line + named + "\r\n",
+      line + "Host: a\r\nHost: b\r\n" + named + "\r\n",
+      line + "Host : b0.test\r\n" + named + "\r\n",
+      line + "Host: b0.test\r\nContent-Length: 3\r\nContent-Length: 4\r\n" + named + "\r\n",
+      line + "Host: b0.test\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n" + named + "\r\n",
+      line + "Host: b0.test\r\n" + named + " folded\r\n\r\n",
+      "GET /x/" + std::to_string(id) + " HTTP/3.1\r\nHost: b0.test\r\n" + named + "\r\n",
+      "GET  /x HTTP/1.1\r\nHost: b0.test\r\n\r\n",
+  };
+  return variants[id % std::size(variants)];
+}
+
+bool bodiless(const Exchange& exchange, int status) {
+  return exchange.method == "HEAD" || status == 204 || status == 304;
+}
+
+}  // namespace
+
+Client::Client(Surroundings surroundings, ClientScript script)
+    : s_(std::move(surroundings)), rng_(s_.world.rng().next()), script_(std::move(script)) {}
+
+void Client::start() { soon(); }
+
+void Client::on_end_changed(base::Handle) { soon(); }
+
+void Client::soon() {
+  if (scheduled_) return;
+  scheduled_ = true;
+  s_.world.after(microseconds{rng_.below(30)}, [this] { act(); });
+}
+
+void Client::later(Duration delay) {
+  s_.world.after(delay, [this] { soon(); });
+}
+
+void Client::act() {
+  scheduled_ = false;
+  if (silent_) return;
+  if (!end_) {
+    if (next_ < script_.exchanges.size() && !pausing_) connect();
+    return;
+  }
+  if (s_.network.error(end_) != 0) {
+    read();
+    if (end_) connection_ended(true);
+    return;
+  }
+  if (!s_.network.open(end_)) return;
+  opened_ = true;
+  send_requests();
+  write();
+  if (leaves_now()) return leave();
+  read();
+  if (!end_ || !s_.network.finished(end_) || !in_.empty()) return;
+  reader_.peer_finished();
+  if (reader_.state() == MessageReader::State::complete) answer_complete();
+  if (end_) connection_ended(false);
+}
+
+void Client::connect() {
+  connection_number_ += 1;
+  quiet_since_ = s_.world.now();
+  end_ = s_.network.connect(script_.from, s_.target(), *this, {}, patient_limits());
+}
+
+// ---- asking ----------------------------------------------------------------------------------------------------
+
+void Client::send_requests() {
+  while (waiting_.size() < script_.depth && next_ < script_.exchanges.size()) {
+    if (pausing_ || last_answer_ || finished_ || !held_back_.empty()) return;
+    Exchange& exchange = *s_.ledger.find(script_.exchanges[next_]);
+    const bool alone = exchange.upgrade || exchange.malformed || exchange.plan.continue_first || exchange.plan.early;
+    if (!waiting_.empty() && (alone || asked_alone_)) return;
+    asked_alone_ = alone;
+    const bool last = next_ + 1 == script_.exchanges.size();
+    if (exchange.sent_at == Instant{}) exchange.sent_at = s_.world.now();
+    exchange.asked += 1;
+    asked_at_ = s_.world.now();
+    s_.world.note("ask", exchange.id, end_.slot);
+    waiting_.push_back(exchange.id);
+    next_ += 1;
+    out_.push(request_text(exchange, last));
+    if (!exchange.upgrade) send_body(exchange);
+    if (last && script_.half_close && !exchange.upgrade) finished_ = true;
+  }
+}
+
+void Client::send_body(const Exchange& exchange) {
+  if (exchange.request_body == BodyKind::none) return;
+  std::string body = Content(exchange.id, Direction::request).text(0, exchange.request_bytes);
+  if (chunks(exchange)) body = chunked(body, exchange.plan.chunk);
+  if (!exchange.plan.continue_first) return out_.push(body);
+  held_back_ = std::move(body);
+  // RFC 9110 10.1.1: a client does not wait for ever.
+  s_.world.after(continue_patience, [this, number = connection_number_] {
+    if (number != connection_number_ || held_back_.empty()) return;
+    out_.push(std::exchange(held_back_, {}));
+    soon();
+  });
+}
+
+std::string Client::request_text(const Exchange& exchange, bool last) const {
+  if (exchange.malformed) return malformed_request(exchange.id);
+  std::string text = exchange.method + " /x/" + std::to_string(exchange.id) + " HTTP/1." +
+                     std::to_string(script_.minor) + "\r\nHost: b" + std::to_string(exchange.backend) +
+                     ".test\r\nX-Sim-Id: " + std::to_string(exchange.id) + "\r\n";
+  if (exchange.upgrade) return text + "Connection: Upgrade\r\nUpgrade: echo\r\n\r\n";
+  if (last && script_.close_last) text += "Connection: close\r\n";
+  if (exchange.plan.continue_first) text += "Expect: 100-continue\r\n";
+  if (chunks(exchange)) {
+    text += "Transfer-Encoding: chunked\r\n";
+  } else if (exchange.request_body != BodyKind::none) {
+    text += "Content-Length: " + std::to_string(exchange.request_bytes) + "\r\n";
+  }
+  return text + "\r\n";
+}
+
+// HTTP/1.0 knows no chunks.
+bool Client::chunks(const Exchange& exchange) const {
+  return exchange.request_body == BodyKind::chunked && script_.minor == 1;
+}
+
+void Client::write() {
+  if (!out_.empty() && s_.world.now() >= write_next_) {
+    const std::size_t sent = s_.network.send(end_, out_.view().substr(0, script_.write_max));
+    out_.drop(sent);
+    moved_ += sent;
+    if (script_.write_gap > Duration{}) {
+      write_next_ = s_.world.now() + script_.write_gap;
+      later(script_.write_gap);
+    } else if (!out_.empty() && sent > 0) {
+      soon();
+    }
+  }
+  if (finished_ && out_.empty() && held_back_.empty()) s_.network.finish(end_);
+}
+
+// ---- reading ---------------------------------------------------------------------------------------------------
+
+void Client::read() {
+  if (s_.world.now() < read_next_ && s_.network.error(end_) == 0) return;
+  const std::string bytes = s_.network.read(end_, script_.read_max);
+  moved_ += bytes.size();
+  in_.push(bytes);
+  if (!bytes.empty() && script_.read_gap > Duration{}) {
+    read_next_ = s_.world.now() + script_.read_gap;
+    later(script_.read_gap);
+  } else if (s_.network.readable(end_) > 0) {
+    soon();
+  }
+  if (leaves_now()) return leave();
+  while (end_ && !in_.empty() && read_message()) {
+  }
+}
+
+// True if a whole message was read and the next may follow.
+bool Client::read_message() {
+  if (waiting_.empty()) {
+    s_.world.fail("a client got bytes that it had not asked for: " + std::string(in_.view().substr(0, 60)));
+    in_.clear();
+    return false;
+  }
+  if (tunnel_) return read_tunnel();
+  reader_.feed(in_);
+  if (reader_.state() == MessageReader::State::head_complete) {
+    answer_begins();
+    if (tunnel_ || reader_.state() == MessageReader::State::head) return true;  // 101, or interim
+    reader_.feed(in_);
+  }
+  if (reader_.state() == MessageReader::State::bad) {
+    s_.world.fail("bad framing in the answer to exchange " + std::to_string(waiting_.front()));
+    in_.clear();
+    return false;
+  }
+  check_body(current());
+  if (reader_.state() != MessageReader::State::complete) return false;
+  answer_complete();
+  return true;
+}
+
+void Client::answer_begins() {
+  const Exchange& exchange = current();
+  const int status = reader_.status();
+  if (status == 100 || status == 103) {
+    if (status == 100 && !held_back_.empty()) out_.push(std::exchange(held_back_, {}));
+    reader_.next();
+    soon();
+    return;
+  }
+  body_read_ = 0;
+  // The router's idle time begins when its kernel has taken the answer: not earlier than its first byte was sent.
+  quiet_since_ = s_.world.now();
+  from_backend_ = !reader_.field("x-sim-id").empty();
+  if (from_backend_ && reader_.field("x-sim-id") != std::to_string(exchange.id))
+    s_.world.fail("the answer to exchange " + std::to_string(exchange.id) + " is another's");
+  if (status == 101 && exchange.upgrade) {
+    tunnel_ = true;
+    out_.push(Content(exchange.id, Direction::request).text(0, exchange.request_bytes));
+    soon();
+    return;
+  }
+  if (from_backend_ && status != exchange.plan.status)
+    s_.world.fail("exchange " + std::to_string(exchange.id) + " was answered with another status");
+  if (script_.minor == 0 && reader_.has_token("transfer-encoding", "chunked"))
+    s_.world.fail("an HTTP/1.0 client was sent chunks");
+  if (reader_.has_token("connection", "close") || script_.minor == 0) last_answer_ = true;
+  const auto [kind, length] = reader_.framing(BodyKind::until_close);
+  if (bodiless(exchange, status)) return reader_.start_body(BodyKind::none, 0);
+  reader_.start_body(kind, length);
+}
+
+void Client::check_body(const Exchange& exchange) {
+  const std::string body = reader_.take_body();
+  if (from_backend_ && !Content(exchange.id, Direction::response).matches(body_read_, body))
+    s_.world.fail("answer bytes of exchange " + std::to_string(exchange.id) + " are not its own");
+  body_read_ += body.size();
+}
+
+bool Client::read_tunnel() {
+  const Exchange& exchange = current();
+  const std::string bytes = in_.pop(in_.size());
+  if (!Content(exchange.id, Direction::request).matches(body_read_, bytes))
+    s_.world.fail("tunnelled bytes of exchange " + std::to_string(exchange.id) + " are not its own");
+  body_read_ += bytes.size();
+  if (body_read_ < exchange.request_bytes) return false;
+  if (body_read_ > exchange.request_bytes) s_.world.fail("more came out of a tunnel than went in");
+  s_.ledger.end(exchange.id, Outcome::answered, 101);
+  waiting_.pop_front();
+  close();
+  later(reconnect_delay);
+  return false;
+}
+
+void Client::answer_complete() {
+  const Exchange& exchange = current();
+  const int status = reader_.status();
+  if (from_backend_ && !bodiless(exchange, status) && body_read_ != exchange.plan.bytes)
+    s_.world.fail("a truncated answer was delivered as complete, exchange " + std::to_string(exchange.id));
+  s_.ledger.end(exchange.id, from_backend_ ? Outcome::answered : Outcome::refused, status);
+  waiting_.pop_front();
+  reader_.next();
+  answers_ += 1;
+  if (!held_back_.empty()) last_answer_ = true;  // the body was promised and will not come
+  if (last_answer_ || (waiting_.empty() && next_ == script_.exchanges.size())) {
+    next_ -= waiting_.size();  // behind a last answer: to be asked again elsewhere
+    waiting_.clear();
+    close();
+    later(reconnect_delay);
+    return;
+  }
+  if (script_.pause == Duration{}) return soon();
+  pausing_ = true;
+  s_.world.after(script_.pause, [this] {
+    pausing_ = false;
+    soon();
+  });
+}
+
+// ---- leaving ---------------------------------------------------------------------------------------------------
+
+bool Client::leaves_now() { return script_.leave != Leave::never && moved_ >= script_.leave_after; }
+
+void Client::leave() {
+  s_.world.note("client leaves", end_.slot, static_cast<std::uint64_t>(script_.leave));
+  for (const std::uint64_t id : waiting_) s_.ledger.end(id, Outcome::abandoned, 0);
+  for (; next_ < script_.exchanges.size(); ++next_) s_.ledger.end(script_.exchanges[next_], Outcome::abandoned, 0);
+  waiting_.clear();
+  switch (std::exchange(script_.leave, Leave::never)) {
+    case Leave::never: return;
+    case Leave::by_silence: silent_ = true; return;
+    case Leave::by_close: return close();
+    case Leave::by_reset:
+      s_.network.reset(end_);
+      end_ = {};
+      return;
+  }
+}
+
+void Client::stop_misbehaving() {
+  script_.leave = Leave::never;
+  if (!silent_) return;
+  silent_ = false;
+  s_.network.reset(end_);
+  end_ = {};
+}
+
+// The router, or the path, has ended the connection.
+void Client::connection_ended(bool reset) {
+  const bool may_close = last_answer_ || s_.ledger.excusing_all() || (!opened_ && s_.listeners_change());
+  if (waiting_.empty()) {
+    const Duration quiet = s_.world.now() - quiet_since_;
+    if (!may_close && quiet + timer_slack < script_.idle_limit)
+      s_.world.fail(!opened_ ? "a client connection was refused"
+                    : reset  ? "an idle client connection was reset"
+                             : "an idle client connection was closed early");
+  } else {
+    const Exchange& exchange = current();
+    const bool untouched = answers_ > 0 && !reader_.begun() && in_.empty();
+    const bool race = untouched && (may_close || asked_at_ - quiet_since_ + timer_slack >= script_.idle_limit);
+    if (race) s_.ledger.excuse(exchange.id, "the idle connection was being closed");
+    if (!race || !exchange.idempotent) {
+      s_.ledger.end(exchange.id, Outcome::broken, reader_.state() == MessageReader::State::head ? 0 : reader_.status());
+      waiting_.pop_front();
+    }
+    ask_rest_again();
+  }
+  close();
+  later(reconnect_delay);
+}
+
+// Requests that were pipelined behind the broken one: what may have been executed is not asked again.
+void Client::ask_rest_again() {
+  std::vector<std::uint64_t> again;
+  for (const std::uint64_t id : std::exchange(waiting_, {})) {
+    if (s_.ledger.find(id)->idempotent) {
+      again.push_back(id);
+      continue;
+    }
+    s_.ledger.excuse(id, "pipelined behind a broken exchange");
+    s_.ledger.end(id, Outcome::broken, 0);
+  }
+  next_ -= again.size();
+  std::ranges::copy(again, script_.exchanges.begin() + static_cast<std::ptrdiff_t>(next_));
+}
+
+void Client::close() {
+  s_.network.close(end_);
+  end_ = {};
+  connection_number_ += 1;
+  in_.clear();
+  out_.clear();
+  held_back_.clear();
+  reader_.next();
+  answers_ = 0;
+  tunnel_ = last_answer_ = finished_ = asked_alone_ = opened_ = false;
+}
+
+}  // namespace ebb::sim

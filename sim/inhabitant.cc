@@ -1,0 +1,31 @@
+#include "sim/inhabitant.h"
+
+namespace ebb::sim {
+
+namespace {
+
+class Gate final : public Inhabitant {
+ public:
+  Gate(reactor::Reactor& reactor, const base::Labels& labels) : worker_(reactor, labels, {}) {}
+
+  reactor::Handler& handler() override { return worker_; }
+  void apply(std::shared_ptr<const routes::Snapshot> snapshot) override {
+    gate::Configuration configuration;
+    configuration.tls.resize(snapshot->listeners().size());
+    configuration.snapshot = std::move(snapshot);
+    worker_.apply(std::move(configuration));
+  }
+  void drain() override { worker_.drain(); }
+  gate::Audit audit() override { return worker_.audit(); }
+
+ private:
+  gate::Worker worker_;
+};
+
+}  // namespace
+
+std::unique_ptr<Inhabitant> make_gate(reactor::Reactor& reactor, const base::Labels& labels) {
+  return std::make_unique<Gate>(reactor, labels);
+}
+
+}  // namespace ebb::sim

@@ -1,0 +1,29 @@
+// What lives in the world and is tested by it: one per simulated worker. The gate is the usual one; tests bring
+// others, among them broken ones that the checkers must catch.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "base/labels.h"
+#include "gate/worker.h"
+#include "reactor/reactor.h"
+#include "routes/snapshot.h"
+
+namespace ebb::sim {
+
+class Inhabitant {
+ public:
+  virtual ~Inhabitant() = default;
+  virtual reactor::Handler& handler() = 0;
+  virtual void apply(std::shared_ptr<const routes::Snapshot> snapshot) = 0;
+  virtual void drain() = 0;
+  virtual gate::Audit audit() = 0;
+};
+
+using MakeInhabitant = std::function<std::unique_ptr<Inhabitant>(reactor::Reactor&, const base::Labels&)>;
+
+// The real data plane.
+std::unique_ptr<Inhabitant> make_gate(reactor::Reactor& reactor, const base::Labels& labels);
+
+}  // namespace ebb::sim

@@ -1,0 +1,109 @@
+// The truth about every exchange of a run: what the client asked, what the backend was told to do, what each of them
+// saw. Clients and backends write into it; it judges each entry when it ends. Owned by the Scenario.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <vector>
+
+#include "sim/message.h"
+#include "sim/world.h"
+
+namespace ebb::sim {
+
+// What a backend does to an exchange instead of answering it whole.
+enum class Strike : std::uint8_t {
+  none,
+  close_before_head,
+  reset_before_head,
+  stall_before_head,
+  garbage_head,
+  cut_in_head,  // FIN in the middle of the response's head
+  cut_in_body,  // FIN before the body is complete
+  reset_in_body,
+  stall_in_body,
+};
+const char* name(Strike strike);
+
+struct ResponsePlan {
+  int status = 200;
+  BodyKind body = BodyKind::length;
+  std::uint64_t bytes = 0;
+  std::size_t chunk = 1000;
+  bool continue_first = false;  // 100 before reading the body
+  bool hints_first = false;     // 103
+  bool early = false;           // answers before the request's body was read
+  bool close_after = false;
+  Duration think{};
+  Strike strike = Strike::none;
+  std::uint32_t strikes = 1;  // so many first attempts are struck
+};
+
+enum class Outcome : std::uint8_t {
+  pending,
+  answered,   // by the backend, whole
+  refused,    // by the router itself, whole
+  broken,     // the connection ended before the answer did
+  abandoned,  // by the client, on purpose
+};
+const char* name(Outcome outcome);
+
+struct Exchange {
+  std::uint64_t id = 0;
+  std::uint32_t backend = 0;  // index of the backend that must get it
+  std::string method = "GET";
+  bool idempotent = true;
+  bool upgrade = false;
+  bool malformed = false;
+  BodyKind request_body = BodyKind::none;
+  std::uint64_t request_bytes = 0;
+  ResponsePlan plan;
+  Instant sent_at{};
+  std::uint32_t asked = 0;  // a client asks again if its idle connection was being closed
+
+  std::uint32_t attempts = 0;    // complete heads that backends have read
+  std::uint32_t executions = 0;  // complete requests that backends have read
+  // Somebody did something that may rightly cost this exchange its answer; a literal that says what.
+  const char* excuse = nullptr;
+  Outcome outcome = Outcome::pending;
+  int status = 0;
+};
+
+class Ledger {
+ public:
+  explicit Ledger(World& world) : world_(world) {}
+
+  // How often a backend's requests may be tried again.
+  void set_retries(std::uint32_t backend, std::uint32_t retries);
+
+  Exchange& add(Exchange exchange);
+  Exchange* find(std::uint64_t id);
+  void excuse(std::uint64_t id, const char* why);
+  // While set, whatever is pending or comes new is excused: the path itself is ill.
+  void excuse_all(const char* why);
+  bool excusing_all() const { return excuse_all_ != nullptr; }
+
+  // Backends report; false if the backend should not go on.
+  void head_arrived(Exchange& exchange);
+  void executed(Exchange& exchange);
+  void struck(Exchange& exchange, Strike strike, bool connection_reused);
+  // Clients report.
+  void end(std::uint64_t id, Outcome outcome, int status);
+
+  std::uint64_t pending() const { return pending_; }
+  std::uint64_t count(Outcome outcome) const { return counts_[static_cast<std::size_t>(outcome)]; }
+  const std::deque<Exchange>& all() const { return exchanges_; }
+
+ private:
+  std::string describe(const Exchange& exchange) const;
+
+  World& world_;
+  std::vector<std::uint32_t> retries_;  // by backend
+  std::deque<Exchange> exchanges_;
+  std::uint64_t pending_ = 0;
+  std::uint64_t counts_[5] = {};
+  const char* excuse_all_ = nullptr;
+};
+
+}  // namespace ebb::sim

@@ -1,0 +1,445 @@
+#include "sim/network.h"
+
+#include <algorithm>
+
+namespace ebb::sim {
+
+namespace {
+
+std::uint64_t number(EndId end) { return end.slot; }
+
+bool same_host(const base::Address& a, const base::Address& b) {
+  base::Address x = a, y = b;
+  x.set_port(0);
+  y.set_port(0);
+  return x == y;
+}
+
+}  // namespace
+
+reactor::SocketLimits patient_limits() {
+  return {.user_timeout = seconds{120},
+          .keepalive_idle = seconds{120},
+          .keepalive_interval = seconds{10},
+          .keepalive_probes = 9};
+}
+
+// ---- links -----------------------------------------------------------------------------------------------------
+
+Link Network::draw_link() {
+  if (link_is_fixed_) return fixed_link_;
+  base::Rng& rng = world_.rng();
+  Link link;
+  link.latency = world_.draw(microseconds{20}, milliseconds{1});
+  if (!nasty_) return link;
+  if (rng.chance(150)) link.latency = world_.draw(milliseconds{1}, milliseconds{20});
+  if (rng.chance(500)) link.jitter = link.latency * 2;
+  if (rng.chance(300)) link.gap = world_.draw(microseconds{1}, microseconds{200});
+  if (rng.chance(500)) link.segment_max = static_cast<std::uint32_t>(rng.between(200, 1460));
+  if (rng.chance(350)) link.crumbs = static_cast<std::uint32_t>(rng.between(1, 400));
+  if (rng.chance(400)) link.send_buffer = static_cast<std::uint32_t>(rng.between(1, 8)) * 512;
+  if (rng.chance(400)) link.receive_buffer = static_cast<std::uint32_t>(rng.between(1, 8)) * 512;
+  return link;
+}
+
+void Network::set_host_dark(const base::Address& host, bool dark) {
+  std::erase_if(dark_hosts_, [&](const base::Address& other) { return same_host(other, host); });
+  if (dark) dark_hosts_.push_back(host);
+  world_.note(dark ? "host dark" : "host back", host.port());
+}
+
+bool Network::host_dark(const base::Address& host) const {
+  return std::ranges::any_of(dark_hosts_, [&](const base::Address& other) { return same_host(other, host); });
+}
+
+// ---- listening -------------------------------------------------------------------------------------------------
+
+PortId Network::listen(const base::Address& address, Watcher& watcher, base::Handle tag, std::uint32_t backlog) {
+  const PortId id(ports_.emplace(Port{{}, address, &watcher, tag, backlog, {}}));
+  ports_.find(id)->self = id;
+  port_order_.push_back(id);
+  world_.note("listen", id.slot, address.port());
+  return id;
+}
+
+bool Network::waiting(PortId id) const {
+  const Port* port = ports_.find(id);
+  return port != nullptr && !port->queue.empty();
+}
+
+EndId Network::accept(PortId id, Watcher& watcher, base::Handle tag, const reactor::SocketLimits& limits) {
+  Port* port = ports_.find(id);
+  EBB_ASSERT(port != nullptr && !port->queue.empty());
+  const EndId end_id = port->queue.front();
+  port->queue.pop_front();
+  End& end = get(end_id);
+  end.watcher = &watcher;
+  end.tag = tag;
+  end.limits = limits;
+  world_.note("accept", number(end_id));
+  tell(end);  // bytes, FIN or RST may have come while it waited
+  return end_id;
+}
+
+void Network::close_port(PortId id) {
+  Port* port = ports_.find(id);
+  EBB_ASSERT(port != nullptr);
+  for (const EndId waiting : port->queue) {
+    send_reset(get(waiting));
+    erase(waiting);
+  }
+  world_.note("close port", id.slot);
+  std::erase(port_order_, id);
+  ports_.erase(id);
+}
+
+// SO_REUSEPORT: the kernel spreads connections over the sockets of one address by hash; here by chance.
+Network::Port* Network::choose_port(const base::Address& address, bool& known) {
+  std::vector<PortId> found;
+  for (const PortId id : port_order_)
+    if (ports_.find(id)->address == address) found.push_back(id);
+  known = !found.empty();
+  if (found.empty()) return nullptr;
+  Port* port = ports_.find(found[world_.rng().below(found.size())]);
+  return port->queue.size() < port->backlog ? port : nullptr;  // full: the SYN is dropped, not refused
+}
+
+// ---- connecting ------------------------------------------------------------------------------------------------
+
+Network::End& Network::make_end(Watcher* watcher, base::Handle tag, const reactor::SocketLimits& limits,
+                                const Link& link) {
+  const EndId id(ends_.emplace());
+  End& end = *ends_.find(id);
+  end.self = id;
+  end.watcher = watcher;
+  end.tag = tag;
+  end.limits = limits;
+  end.link = link;
+  end.crumbs_left = link.crumbs;
+  opened_ += 1;
+  return end;
+}
+
+EndId Network::connect(const base::Address& from, const base::Address& to, Watcher& watcher, base::Handle tag,
+                       const reactor::SocketLimits& limits) {
+  End& end = make_end(&watcher, tag, limits, draw_link());
+  end.from = from;
+  end.remote = to;
+  world_.note("connect", number(end.self), to.port());
+  const EndId id = end.self;
+  // TCP_USER_TIMEOUT bounds SYN retransmission too (net/ipv4/tcp_timer.c, tcp_write_timeout).
+  world_.after(limits.user_timeout, [this, id] {
+    if (End* waiting = ends_.find(id); waiting != nullptr && waiting->state == State::connecting)
+      die(*waiting, ETIMEDOUT);
+  });
+  send_syn(id, 0);
+  return id;
+}
+
+void Network::send_syn(EndId client, int attempt) {
+  world_.after(get(client).link.latency, [this, client, attempt] { syn_arrives(client, attempt); });
+}
+
+void Network::syn_arrives(EndId client_id, int attempt) {
+  End* client = ends_.find(client_id);
+  if (client == nullptr || client->state != State::connecting || client->orphan) return;
+  bool known = false;
+  const bool dark = host_dark(client->remote);
+  Port* port = dark ? nullptr : choose_port(client->remote, known);
+  if (port == nullptr && known == false && !dark) {
+    world_.after(client->link.latency, [this, client_id] {
+      End* end = ends_.find(client_id);
+      if (end != nullptr && end->state == State::connecting) die(*end, ECONNREFUSED);
+    });
+    return;
+  }
+  if (port == nullptr) {  // lost: tried again after 1, 2, 4 ... seconds
+    world_.after(seconds{1LL << std::min(attempt, 6)}, [this, client_id, attempt] {
+      End* end = ends_.find(client_id);
+      if (end != nullptr && end->state == State::connecting) send_syn(client_id, attempt + 1);
+    });
+    return;
+  }
+  End& server = make_end(nullptr, {}, {}, client->link);
+  client = ends_.find(client_id);
+  server.state = State::open;
+  server.peer = client_id;
+  server.remote = client->from;
+  client->peer = server.self;
+  port->queue.push_back(server.self);
+  port->watcher->on_port_changed(port->tag);
+  world_.after(client->link.latency, [this, client_id] {
+    End* end = ends_.find(client_id);
+    if (end == nullptr || end->state != State::connecting) return;
+    end->state = State::open;
+    world_.note("connected", number(client_id), number(end->peer));
+    tell(*end);
+    transmit(*end);
+  });
+}
+
+// ---- what a process sees ---------------------------------------------------------------------------------------
+
+const Network::End& Network::get(EndId id) const {
+  const End* end = ends_.find(id);
+  EBB_ASSERT(end != nullptr);
+  return *end;
+}
+Network::End& Network::get(EndId id) {
+  End* end = ends_.find(id);
+  EBB_ASSERT(end != nullptr);
+  return *end;
+}
+
+bool Network::open(EndId id) const { return get(id).state == State::open; }
+int Network::error(EndId id) const { return get(id).error; }
+bool Network::finished(EndId id) const { return get(id).input_finished && get(id).input.empty(); }
+std::size_t Network::readable(EndId id) const { return get(id).input.size(); }
+const base::Address& Network::remote(EndId id) const { return get(id).remote; }
+void Network::set_tag(EndId id, base::Handle tag) { get(id).tag = tag; }
+
+std::size_t Network::writable(EndId id) const {
+  const End& end = get(id);
+  if (end.state != State::open || end.finish_wanted) return 0;
+  return end.link.send_buffer - std::min<std::size_t>(end.link.send_buffer, end.output.size());
+}
+
+std::size_t Network::send(EndId id, std::string_view bytes) {
+  End& end = get(id);
+  const std::size_t count = std::min(bytes.size(), writable(id));
+  if (count == 0) return 0;
+  if (end.output.empty()) end.progress = world_.now();
+  end.output.push(bytes.substr(0, count));
+  world_.note("send", number(id), count);
+  transmit(end);
+  return count;
+}
+
+std::string Network::read(EndId id, std::size_t most) {
+  End& end = get(id);
+  std::string bytes = end.input.pop(most);
+  if (!bytes.empty()) {
+    world_.note("read", number(id), bytes.size());
+    if (End* peer = ends_.find(end.peer)) transmit(*peer);  // the window has opened
+  }
+  return bytes;
+}
+
+void Network::finish(EndId id) {
+  End& end = get(id);
+  if (end.finish_wanted || end.state == State::dead) return;
+  world_.note("finish", number(id));
+  end.finish_wanted = true;
+  if (end.output.empty()) end.progress = world_.now();
+  transmit(end);
+}
+
+void Network::close(EndId id) {
+  End& end = get(id);
+  if (end.state != State::open) {
+    world_.note("close", number(id));
+    if (end.state == State::connecting) send_reset(end);
+    erase(id);
+    return;
+  }
+  if (!end.input.empty()) {
+    reset(id);
+    return;
+  }
+  world_.note("close", number(id));
+  end.watcher = nullptr;
+  end.orphan = true;
+  finish(id);
+  bury_if_done(id);
+}
+
+void Network::reset(EndId id) {
+  End& end = get(id);
+  world_.note("reset", number(id));
+  if (end.state != State::dead) send_reset(end);
+  erase(id);
+}
+
+// ---- the wire --------------------------------------------------------------------------------------------------
+
+Instant Network::next_arrival(End& end) {
+  Duration delay = end.link.latency;
+  if (end.link.jitter > Duration{}) delay += world_.draw({}, end.link.jitter);
+  // At least a moment apart: events of one instant come in any order, but what travels on one path may not.
+  end.last_arrival = std::max(end.last_arrival + std::max(end.link.gap, Duration{1}), world_.now() + delay);
+  return end.last_arrival;
+}
+
+// Puts on the wire what the peer's window allows.
+void Network::transmit(End& end) {
+  if (end.state != State::open) return;
+  arm_user_timeout(end);
+  if (end.dark) return;
+  const End* peer = ends_.find(end.peer);
+  const std::size_t taken = end.in_flight + (peer == nullptr ? 0 : peer->input.size());
+  std::size_t window = end.link.receive_buffer - std::min<std::size_t>(taken, end.link.receive_buffer);
+  const EndId id = end.self;
+  while (window > 0 && end.in_flight < end.output.size()) {
+    std::size_t most = std::min<std::size_t>({window, end.output.size() - end.in_flight, end.link.segment_max});
+    if (end.crumbs_left > 0) {
+      most = std::min<std::size_t>(most, world_.rng().between(1, 3));
+      end.crumbs_left -= static_cast<std::uint32_t>(std::min<std::size_t>(most, end.crumbs_left));
+    }
+    end.segments.push_back(static_cast<std::uint32_t>(most));
+    end.in_flight += most;
+    window -= most;
+    world_.at(next_arrival(end), [this, id] { segment_arrives(id); });
+  }
+  if (end.finish_wanted && !end.finish_sent && end.in_flight == end.output.size()) {
+    end.finish_sent = true;
+    world_.at(next_arrival(end), [this, id] { finish_arrives(id); });
+  }
+}
+
+void Network::segment_arrives(EndId sender_id) {
+  End* sender = ends_.find(sender_id);
+  if (sender == nullptr || sender->state != State::open || sender->dark || sender->segments.empty()) return;
+  const std::uint32_t size = sender->segments.front();
+  sender->segments.pop_front();
+  sender->in_flight -= size;
+  End* receiver = ends_.find(sender->peer);
+  if (receiver == nullptr || receiver->state == State::dead || receiver->orphan) {
+    sender->output.drop(size);
+    const EndId id = sender->self;  // nobody reads there any more: the kernel answers with RST
+    world_.after(sender->link.latency, [this, id] { reset_arrives(id); });
+    if (receiver != nullptr) die(*receiver, ECONNRESET);
+    return;
+  }
+  receiver->input.push(sender->output.view().substr(0, size));
+  sender->output.drop(size);
+  sender->progress = world_.now();
+  world_.note("arrive", number(receiver->self), size);
+  tell(*receiver);
+  tell(*sender);
+  transmit(*sender);
+}
+
+void Network::finish_arrives(EndId sender_id) {
+  End* sender = ends_.find(sender_id);
+  if (sender == nullptr || sender->state != State::open || sender->dark) return;
+  sender->finish_arrived = true;
+  End* receiver = ends_.find(sender->peer);
+  if (receiver != nullptr && receiver->state != State::dead) {
+    receiver->input_finished = true;
+    world_.note("fin arrives", number(receiver->self));
+    tell(*receiver);
+    bury_if_done(receiver->self);
+  }
+  bury_if_done(sender_id);
+}
+
+// The RST follows what is already on the wire; what the send buffer held is gone.
+void Network::send_reset(End& end) {
+  if (end.dark) return;
+  const EndId peer = end.peer;
+  // Segments in flight arrive before it: they are moved over now, since this end is about to go.
+  End* receiver = ends_.find(peer);
+  const std::size_t arriving = end.in_flight;
+  if (receiver != nullptr && arriving > 0 && receiver->watcher != nullptr && world_.rng().chance(500))
+    receiver->input.push(end.output.view().substr(0, arriving));
+  world_.at(next_arrival(end), [this, peer] { reset_arrives(peer); });
+}
+
+void Network::reset_arrives(EndId receiver_id) {
+  End* receiver = ends_.find(receiver_id);
+  if (receiver == nullptr || receiver->dark) return;
+  die(*receiver, ECONNRESET);
+}
+
+// ---- faults and time-outs --------------------------------------------------------------------------------------
+
+void Network::die(End& end, int error) {
+  if (end.state == State::dead) return;
+  world_.note("dies", number(end.self), static_cast<std::uint64_t>(error));
+  end.state = State::dead;
+  end.error = error;
+  end.output.clear();
+  end.segments.clear();
+  end.in_flight = 0;
+  // Linux keeps what was received readable behind the error; other readers lose it. Both must be survived.
+  if (world_.rng().chance(500)) end.input.clear();
+  if (end.orphan) {
+    erase(end.self);
+  } else {
+    tell(end);
+  }
+}
+
+void Network::black_hole(EndId id) {
+  End* end = ends_.find(id);
+  if (end == nullptr || end->dark) return;
+  world_.note("black hole", number(id));
+  for (const EndId side : {id, end->peer}) {
+    End* each = ends_.find(side);
+    if (each == nullptr) continue;
+    each->dark = true;
+    each->segments.clear();
+    each->in_flight = 0;
+    arm_user_timeout(*each);
+    check_keepalive(side);
+  }
+}
+
+void Network::sever(EndId id) {
+  End* end = ends_.find(id);
+  if (end == nullptr || end->state != State::open || end->dark) return;
+  world_.note("severed", number(id));
+  const EndId peer = end->peer;
+  die(*end, ECONNRESET);
+  if (End* other = ends_.find(peer)) die(*other, ECONNRESET);
+}
+
+// Also in a zero window: tcp_probe_timer() gives up after the user timeout even though the peer answers the probes.
+void Network::arm_user_timeout(End& end) {
+  const bool waits = !end.output.empty() || (end.finish_wanted && !end.finish_arrived);
+  if (!waits || end.timeout_armed) return;
+  end.timeout_armed = true;
+  const EndId id = end.self;
+  world_.at(end.progress + end.limits.user_timeout, [this, id] { check_user_timeout(id); });
+}
+
+void Network::check_user_timeout(EndId id) {
+  End* end = ends_.find(id);
+  if (end == nullptr || end->state != State::open) return;
+  end->timeout_armed = false;
+  const bool waits = !end->output.empty() || (end->finish_wanted && !end->finish_arrived);
+  if (waits && world_.now() - end->progress >= end->limits.user_timeout) {
+    die(*end, ETIMEDOUT);
+    return;
+  }
+  arm_user_timeout(*end);
+}
+
+// With TCP_USER_TIMEOUT set, keepalive gives up at the first probe interval past it (tcp_keepalive_timer).
+void Network::check_keepalive(EndId id) {
+  const reactor::SocketLimits& limits = get(id).limits;
+  const Duration patience = std::max(limits.keepalive_idle + limits.keepalive_interval, limits.user_timeout);
+  world_.after(patience, [this, id] {
+    End* end = ends_.find(id);
+    if (end != nullptr && end->state == State::open) die(*end, ETIMEDOUT);
+  });
+}
+
+// ---- the end of an end -----------------------------------------------------------------------------------------
+
+void Network::tell(End& end) {
+  if (end.watcher != nullptr) end.watcher->on_end_changed(end.tag);
+}
+
+// An orphan goes when its FIN has arrived: FIN_WAIT2 and TIME_WAIT have nothing left to say in this model.
+void Network::bury_if_done(EndId id) {
+  const End* end = ends_.find(id);
+  if (end != nullptr && end->orphan && end->finish_arrived) erase(id);
+}
+
+void Network::erase(EndId id) {
+  ends_.erase(id);
+  closed_ += 1;
+}
+
+}  // namespace ebb::sim

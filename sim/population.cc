@@ -1,0 +1,150 @@
+#include "sim/population.h"
+
+namespace ebb::sim {
+
+namespace {
+
+std::uint64_t draw_size(base::Rng& rng) {
+  const std::uint64_t kind = rng.below(100);
+  if (kind < 60) return rng.below(2000);
+  if (kind < 92) return rng.between(2000, 40000);
+  return rng.between(65536, 200000);  // large enough to be spliced
+}
+
+Strike draw_strike(base::Rng& rng, const Climate& climate, BodyKind body) {
+  constexpr Strike any[] = {Strike::close_before_head, Strike::reset_before_head, Strike::stall_before_head,
+                            Strike::garbage_head,      Strike::cut_in_head,       Strike::cut_in_body,
+                            Strike::reset_in_body,     Strike::stall_in_body};
+  const Strike strike = any[rng.below(std::size(any))];
+  if (climate.relay_only) return Strike::reset_in_body;
+  // A body that ends with the connection cannot be seen to be cut, only to be reset.
+  if (body == BodyKind::until_close && strike == Strike::cut_in_body) return Strike::reset_in_body;
+  return strike;
+}
+
+ResponsePlan draw_plan(base::Rng& rng, const Climate& climate, bool has_request_body) {
+  ResponsePlan plan;
+  constexpr BodyKind kinds[] = {BodyKind::length, BodyKind::length, BodyKind::chunked, BodyKind::until_close};
+  plan.body = kinds[rng.below(std::size(kinds))];
+  plan.bytes = draw_size(rng);
+  plan.chunk = rng.between(1, 5000);
+  if (plan.bytes > 2000 && plan.chunk < 50) plan.chunk = 50;
+  if (rng.chance(80)) plan.status = rng.chance(500) ? 204 : 304;
+  plan.hints_first = rng.chance(60);
+  plan.continue_first = has_request_body && rng.chance(150);
+  plan.early = has_request_body && !plan.continue_first && rng.chance(100);
+  plan.close_after = rng.chance(100);
+  plan.think = rng.chance(500) ? Duration{} : Duration{microseconds{rng.below(30000)}};
+  if (climate.strikes && rng.chance(250)) plan.strike = draw_strike(rng, climate, plan.body);
+  plan.strikes = rng.chance(800) ? 1 : 2;
+  return plan;
+}
+
+}  // namespace
+
+Climate Climate::draw(base::Rng& rng) {
+  Climate climate;
+  if (rng.chance(100)) return climate;  // some runs are all sunshine, and strict
+  climate.nasty_links = rng.chance(700);
+  climate.strikes = rng.chance(500);
+  climate.idle_closes = rng.chance(400);
+  climate.rude_clients = rng.chance(500);
+  climate.malformed = rng.chance(400);
+  climate.path_faults = rng.chance(200);
+  climate.host_faults = rng.chance(150);
+  climate.descriptors_scarce = rng.chance(100);
+  climate.endpoint_changes = rng.chance(400);
+  climate.listener_changes = rng.chance(200);
+  return climate;
+}
+
+routes::Timeouts draw_timeouts(base::Rng& rng) {
+  const auto between = [&rng](std::uint64_t low, std::uint64_t high) { return milliseconds{rng.between(low, high)}; };
+  routes::Timeouts timeouts;
+  timeouts.client_head = between(2000, 10000);
+  timeouts.client_idle = between(500, 20000);
+  timeouts.client_body = between(2000, 20000);
+  timeouts.client_write = between(2000, 20000);
+  timeouts.backend_body = between(2000, 20000);
+  timeouts.tunnel_idle = between(5000, 60000);
+  return timeouts;
+}
+
+routes::BackendModel draw_backend(base::Rng& rng, const Climate& climate, std::uint32_t number) {
+  routes::BackendModel backend;
+  backend.name = "b" + std::to_string(number);
+  backend.balance = rng.chance(500) ? routes::Balance::round_robin : routes::Balance::least_request;
+  backend.connect_timeout = milliseconds{rng.between(500, 3000)};
+  backend.response_timeout = milliseconds{rng.between(2000, 15000)};
+  backend.idle_timeout = milliseconds{rng.between(200, 20000)};
+  backend.idle_per_endpoint = static_cast<std::uint32_t>(rng.chance(200) ? rng.below(3) : 256);
+  backend.retries = climate.relay_only ? 0 : static_cast<std::uint32_t>(rng.below(4));
+  return backend;
+}
+
+BackendHabits draw_habits(base::Rng& rng, const Climate& climate) {
+  BackendHabits habits;
+  if (climate.idle_closes && rng.chance(700)) {
+    habits.idle_close_min = microseconds{rng.between(1, 2000)};
+    habits.idle_close_max = habits.idle_close_min + milliseconds{rng.between(1, 200)};
+    habits.idle_close_by_reset = rng.chance(300);
+  }
+  if (climate.nasty_links && rng.chance(300)) habits.read_max = static_cast<std::uint32_t>(rng.between(100, 4000));
+  if (climate.host_faults && rng.chance(300)) {
+    habits.accept_delay = milliseconds{rng.between(1, 300)};
+    habits.backlog = static_cast<std::uint32_t>(rng.between(1, 4));
+  }
+  return habits;
+}
+
+Exchange draw_exchange(base::Rng& rng, const Climate& climate, std::uint32_t backends) {
+  Exchange exchange;
+  exchange.backend = static_cast<std::uint32_t>(rng.below(backends));
+  constexpr const char* methods[] = {"GET", "GET", "GET", "HEAD", "POST", "POST", "PUT", "DELETE"};
+  exchange.method = methods[rng.below(std::size(methods))];
+  if (climate.malformed && rng.chance(100)) {
+    exchange.malformed = true;
+    exchange.method = "GET";
+    return exchange;
+  }
+  if (exchange.method == "POST" || exchange.method == "PUT") {
+    exchange.request_body = rng.chance(500) ? BodyKind::length : BodyKind::chunked;
+    exchange.request_bytes = draw_size(rng);
+  } else if (exchange.method == "GET" && rng.chance(60)) {
+    exchange.upgrade = true;
+    exchange.request_bytes = rng.between(1, 20000);
+  }
+  exchange.plan = draw_plan(rng, climate, exchange.request_body != BodyKind::none);
+  // What cannot be repeated is lost if it meets a connection that its backend is closing.
+  if (climate.idle_closes && (exchange.method == "POST" || exchange.request_bytes > 0))
+    exchange.excuse = "keep-alive race";
+  return exchange;
+}
+
+ClientScript draw_script(base::Rng& rng, const Climate& climate, const routes::Timeouts& timeouts) {
+  ClientScript script;
+  script.idle_limit = timeouts.client_idle;
+  script.depth = rng.chance(700) ? 1 : static_cast<std::uint32_t>(rng.between(2, 5));
+  if (rng.chance(80)) script.minor = 0, script.depth = 1;
+  if (rng.chance(150)) {
+    script.write_max = static_cast<std::uint32_t>(rng.between(5, 400));
+    script.write_gap = microseconds{rng.between(10, 5000)};
+  }
+  if (rng.chance(200)) {
+    script.read_max = static_cast<std::uint32_t>(rng.between(500, 8000));
+    script.read_gap = microseconds{rng.between(10, 10000)};
+  }
+  if (rng.chance(400)) script.pause = microseconds{rng.between(1, 200000)};
+  if (rng.chance(50)) script.pause = timeouts.client_idle + milliseconds{rng.between(0, 20)} - milliseconds{10};
+  if (climate.relay_only) script.minor = 1, script.depth = 1;
+  script.half_close = rng.chance(100);
+  script.close_last = rng.chance(150);
+  if (climate.rude_clients && rng.chance(400)) {
+    constexpr Leave ways[] = {Leave::by_close, Leave::by_reset, Leave::by_silence};
+    script.leave = ways[rng.below(std::size(ways))];
+    script.leave_after = rng.chance(500) ? rng.below(400) : rng.below(60000);
+  }
+  return script;
+}
+
+}  // namespace ebb::sim

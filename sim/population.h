@@ -1,0 +1,37 @@
+// Who lives in a run and what they want: draws exchanges and client scripts from the seed, within a climate.
+#pragma once
+
+#include "routes/model.h"
+#include "sim/backend.h"
+#include "sim/client.h"
+#include "sim/ledger.h"
+
+namespace ebb::sim {
+
+// Which kinds of trouble a run has. Without any, every exchange must be answered.
+struct Climate {
+  bool nasty_links = false;   // crumbs, tiny buffers, jitter
+  bool strikes = false;       // backends fail single exchanges
+  bool idle_closes = false;   // backends close idle connections at bad moments
+  bool rude_clients = false;  // clients leave in the middle
+  bool malformed = false;     // clients send what is no HTTP
+  bool path_faults = false;   // connections are severed or fall silent
+  bool host_faults = false;   // backends refuse, or do not answer connection attempts
+  bool descriptors_scarce = false;
+  bool endpoint_changes = false;  // new snapshots in mid-run
+  bool listener_changes = false;
+  bool relay_only = false;  // the inhabitant knows no HTTP: nothing that a relay could not do
+
+  static Climate draw(base::Rng& rng);
+  // Trouble that may hit any exchange without trace in the Ledger.
+  bool excuses_all() const { return path_faults || host_faults || descriptors_scarce; }
+};
+
+routes::Timeouts draw_timeouts(base::Rng& rng);
+routes::BackendModel draw_backend(base::Rng& rng, const Climate& climate, std::uint32_t number);
+BackendHabits draw_habits(base::Rng& rng, const Climate& climate);
+Exchange draw_exchange(base::Rng& rng, const Climate& climate, std::uint32_t backends);
+// Without exchanges: the caller draws those and enters them in the Ledger.
+ClientScript draw_script(base::Rng& rng, const Climate& climate, const routes::Timeouts& timeouts);
+
+}  // namespace ebb::sim
