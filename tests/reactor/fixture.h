@@ -65,15 +65,12 @@ class Recorder : public Handler {
   void on_round_end() override;
 
  private:
-  void enter();
   Reactor& reactor_;
   std::deque<End> ends_;
 };
 
 class ReactorTest : public testing::TestWithParam<Kind> {
  protected:
-  static constexpr std::uint32_t watchdog_kind = 77;
-
   void SetUp() override;
   void TearDown() override;
 

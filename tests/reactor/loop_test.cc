@@ -80,7 +80,6 @@ TEST_P(LoopTest, TimersComeInOrderAndNeverEarly) {
   never.disarm();
   run_until([&] { return !late.armed(); });
   EXPECT_GE(reactor_->now() - start, 12ms);
-  std::erase(recorder_->timers, 0u);  // the fixture's own
   EXPECT_EQ(recorder_->timers, (std::vector<std::uint32_t>{1, 2}));
 }
 
