@@ -66,6 +66,24 @@ TEST_P(Pumping, Moves64MebibytesToASlowReader) {
   EXPECT_EQ(reactor_->counters().spliced_bytes, total);
 }
 
+TEST_P(Pumping, BytesOnTheirWayCountAsUnsentOfTheSink) {
+  const std::size_t total = std::size_t{64} << 20;
+  reactor_->pump(source_.ours->id, sink_.ours->id, total);
+  EXPECT_EQ(reactor_->unsent(sink_.ours->id), 0u);
+  Writer writer{source_.peer.get(), total};
+  run_until([&] {
+    writer.step();
+    return reactor_->unsent(sink_.ours->id) > 0;
+  });
+  Reader reader{sink_.peer.get()};
+  run_until([&] {
+    for (int i = 0; i < 16; ++i) writer.step();
+    reader.step();
+    return source_.ours->pump_done == 1;
+  });
+  EXPECT_EQ(reactor_->unsent(sink_.ours->id), 0u);
+}
+
 TEST_P(Pumping, StopsAtTheAskedAmountAndLeavesTheRest) {
   plain_send(source_.peer.get(), "0123456789 and the next message");
   reactor_->pump(source_.ours->id, sink_.ours->id, 10);
