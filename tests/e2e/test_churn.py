@@ -64,7 +64,7 @@ def test_a_thousand_changes_in_a_minute_lose_no_request(router, nginx, backend, 
     churn = Churn(settings, services, pairs)
     for number in range(50):  # what is allocated once is allocated now
         one.change(**churn.next(number))
-        one.get()
+        one.get("/small")
         time.sleep(0.05)
     before, generation = one.rss_kib(), one.metric("ebbgate_config_generation")
     loads = [f"http://127.0.0.1:{one.port()}/small", f"https://127.0.0.1:{one.port('secure')}/small"]
