@@ -84,6 +84,12 @@ class SlotMap {
     }
   }
 
+  template <class Callback>
+  void for_each(Callback&& callback) const {
+    const_cast<SlotMap*>(this)->for_each(
+        [&callback](Handle handle, T& object) { callback(handle, static_cast<const T&>(object)); });
+  }
+
   std::size_t size() const { return live_; }
   bool empty() const { return live_ == 0; }
 

@@ -18,6 +18,7 @@ struct ListenerState {
   base::Label label = 0;
   std::shared_ptr<const wire::ServerContext> tls;  // of the newest snapshot; null: plain
   reactor::ListenerId id;
+  bool closing = false;  // left the configuration; connections that waited in its queue are still taken
 };
 
 struct SecureLayer {

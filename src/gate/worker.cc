@@ -44,16 +44,15 @@ std::vector<std::string> Worker::apply(Configuration configuration) {
   core_.current = next;
   core_.log_format = log_format(next->model().access_log.format);
   core_.counters.generation = next->snapshot().generation();
-  open_listeners(*next, problems);
+  change_listeners(*next, problems);
   bury();
   return problems;
 }
 
 // A listener is known by its address: one that stays keeps its socket and gets the new certificates; its connections
 // keep what they began with.
-void Worker::open_listeners(const LocalSnapshot& snapshot, std::vector<std::string>& problems) {
-  std::vector<Handle> unlisted;
-  listeners_.for_each([&unlisted](Handle handle, std::shared_ptr<ListenerState>&) { unlisted.push_back(handle); });
+void Worker::change_listeners(const LocalSnapshot& snapshot, std::vector<std::string>& problems) {
+  std::vector<Handle> unlisted = open_listeners();
   const std::vector<routes::Listener>& wanted = snapshot.snapshot().listeners();
   std::vector<std::size_t> missing;
   for (std::size_t i = 0; i < wanted.size(); ++i) {
@@ -70,10 +69,7 @@ void Worker::open_listeners(const LocalSnapshot& snapshot, std::vector<std::stri
         std::make_shared<ListenerState>(wanted[i].model, wanted[i].label, snapshot.configuration().tls[i], place->id);
     unlisted.erase(known);
   }
-  for (const Handle handle : unlisted) {
-    core_.reactor.close_listener((*listeners_.find(handle))->id);
-    listeners_.erase(handle);
-  }
+  for (const Handle handle : unlisted) close_listener(handle);
   for (const std::size_t i : missing) {
     const Handle handle = listeners_.emplace();
     const auto opened = core_.reactor.listen(wanted[i].model.bind, {owner_listener, handle});
@@ -88,15 +84,26 @@ void Worker::open_listeners(const LocalSnapshot& snapshot, std::vector<std::stri
   }
 }
 
+std::vector<Handle> Worker::open_listeners() const {
+  std::vector<Handle> open;
+  listeners_.for_each([&open](Handle handle, const std::shared_ptr<ListenerState>& listener) {
+    if (!listener->closing) open.push_back(handle);
+  });
+  return open;
+}
+
+void Worker::close_listener(Handle handle) {
+  ListenerState& listener = **listeners_.find(handle);
+  listener.closing = true;
+  core_.reactor.close_listener(listener.id);
+}
+
+void Worker::on_listener_closed(Owner owner) { listeners_.erase(owner.handle); }
+
 void Worker::drain(std::move_only_function<void()> when_quiet) {
   when_quiet_ = std::move(when_quiet);
   core_.stopping = true;
-  std::vector<Handle> all;
-  listeners_.for_each([&all](Handle handle, std::shared_ptr<ListenerState>&) { all.push_back(handle); });
-  for (const Handle handle : all) {
-    core_.reactor.close_listener((*listeners_.find(handle))->id);
-    listeners_.erase(handle);
-  }
+  for (const Handle handle : open_listeners()) close_listener(handle);
   clients_.close_idle(Cause::shutdown);
   bury();
   tell_if_quiet();
@@ -208,15 +215,6 @@ Audit Worker::audit() {
     if (backend == nullptr || !backend->timer.armed()) audit.without_deadline += 1;
   });
   return audit;
-}
-
-base::Address Worker::listener_address(std::string_view name) const {
-  base::Address found;
-  const_cast<base::SlotMap<std::shared_ptr<ListenerState>>&>(listeners_)
-      .for_each([&](Handle, std::shared_ptr<ListenerState>& listener) {
-        if (listener->model.name == name) found = core_.reactor.local_address(listener->id);
-      });
-  return found;
 }
 
 }  // namespace ebb::gate

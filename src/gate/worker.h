@@ -52,9 +52,9 @@ class Worker final : public reactor::Handler {
 
   observe::Counters collect();  // a copy, with the gauges of this moment
   Audit audit();
-  base::Address listener_address(std::string_view name) const;
 
   void on_accepted(base::Owner owner, reactor::SocketId socket, const base::Address& peer) override;
+  void on_listener_closed(base::Owner owner) override;
   void on_connected(base::Owner owner) override;
   void on_received(base::Owner owner, base::Slice bytes) override;
   void on_peer_finished(base::Owner owner) override;
@@ -65,7 +65,9 @@ class Worker final : public reactor::Handler {
   void on_round_end() override;
 
  private:
-  void open_listeners(const LocalSnapshot& snapshot, std::vector<std::string>& problems);
+  void change_listeners(const LocalSnapshot& snapshot, std::vector<std::string>& problems);
+  void close_listener(base::Handle handle);
+  std::vector<base::Handle> open_listeners() const;
   void bury();
   void tell_if_quiet();
 

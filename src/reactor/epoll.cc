@@ -170,7 +170,9 @@ void EpollReactor::close_listeners() {
   if (closing_listeners_.empty()) return;
   for (const ListenerId id : std::exchange(closing_listeners_, {})) {
     accept_some(id, queue_longest);
+    const Owner owner = listeners_.find(id)->owner;
     listeners_.erase(id);
+    handler_->on_listener_closed(owner);
   }
 }
 

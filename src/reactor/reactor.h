@@ -62,6 +62,8 @@ class Handler {
   virtual ~Handler() = default;
   // The handler must call adopt() or close().
   virtual void on_accepted(Owner listener, SocketId socket, const base::Address& peer) = 0;
+  // After close_listener(), when the last waiting connection has been reported.
+  virtual void on_listener_closed(Owner /*listener*/) {}
   virtual void on_connected(Owner owner) = 0;
   // Never called while paused. The handler keeps the slice as long as it likes; small ones are better copied.
   virtual void on_received(Owner owner, base::Slice bytes) = 0;
@@ -91,7 +93,8 @@ class Reactor {
   // Binds with SO_REUSEPORT and starts to accept.
   virtual base::Result<ListenerId> listen(const base::Address& address, Owner owner) = 0;
   virtual base::Address local_address(ListenerId listener) const = 0;
-  // Connections waiting in the accept queue are accepted and reported first, so that none is lost.
+  // Connections waiting in the accept queue are accepted and reported first, so that none is lost; then
+  // on_listener_closed() comes.
   virtual void close_listener(ListenerId listener) = 0;
 
   virtual base::Result<SocketId> connect(const base::Address& address, Owner owner) = 0;

@@ -266,7 +266,9 @@ void UringReactor::close_listeners() {
       const SocketId socket = add_socket(std::move(accepted), {}, Origin::accepted);
       handler_->on_accepted(listener.owner, socket, base::Address::from(reinterpret_cast<sockaddr*>(&peer)));
     }
+    const Owner owner = listener.owner;
     listeners_.erase(id);
+    handler_->on_listener_closed(owner);
   }
 }
 
