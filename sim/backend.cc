@@ -92,6 +92,7 @@ bool Backend::read(Connection& connection) {
   }
   if (connection.in.empty()) return true;
   if (connection.request_over && connection.exchange != 0) {
+    if (ledger_.find(connection.exchange)->upgrade) return true;  // eager bytes for the tunnel
     world_.fail("a backend got bytes of a second request before its answer to exchange " +
                 std::to_string(connection.exchange));
     return true;
@@ -199,6 +200,7 @@ void Backend::queue_answer(Connection& connection, const Exchange& exchange, Str
     connection.out.push("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: echo\r\nX-Sim-Id: " +
                         std::to_string(exchange.id) + "\r\n\r\n");
     connection.tunnel = true;
+    connection.out.push(connection.in.pop(connection.in.size()));
     return;
   }
   const bool bodiless = exchange.method == "HEAD" || plan.status == 204 || plan.status == 304;
@@ -244,6 +246,7 @@ void Backend::message_over(Connection& connection) {
   connection.answer = Answer::none;
   connection.served += 1;
   connection.reader.next();
+  if (!connection.in.empty()) return schedule(connection);  // the next request came with the end of this one
   wait_idle(connection);
 }
 

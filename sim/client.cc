@@ -87,7 +87,8 @@ void Client::send_requests() {
   while (waiting_.size() < script_.depth && next_ < script_.exchanges.size()) {
     if (pausing_ || last_answer_ || finished_ || !held_back_.empty()) return;
     Exchange& exchange = *s_.ledger.find(script_.exchanges[next_]);
-    const bool alone = exchange.upgrade || exchange.malformed || exchange.plan.continue_first || exchange.plan.early;
+    const bool alone =
+        exchange.upgrade || exchange.due != Due::service || exchange.plan.continue_first || exchange.plan.early;
     if (!waiting_.empty() && (alone || asked_alone_)) return;
     asked_alone_ = alone;
     const bool last = next_ + 1 == script_.exchanges.size();
@@ -98,7 +99,11 @@ void Client::send_requests() {
     waiting_.push_back(exchange.id);
     next_ += 1;
     out_.push(request_text(exchange, last));
-    if (!exchange.upgrade) send_body(exchange);
+    if (exchange.upgrade) {
+      send_eagerly(exchange);
+    } else {
+      send_body(exchange);
+    }
     if (last && script_.half_close && !exchange.upgrade) finished_ = true;
   }
 }
@@ -107,6 +112,7 @@ void Client::send_body(const Exchange& exchange) {
   if (exchange.request_body == BodyKind::none) return;
   std::string body = Content(exchange.id, Direction::request).text(0, exchange.request_bytes);
   if (chunks(exchange)) body = chunked(body, exchange.plan.chunk);
+  if (exchange.due == Due::late_refusal && chunks(exchange)) body.replace(body.size() - 5, 5, "no size\r\n\r\n");
   if (!exchange.plan.continue_first) return out_.push(body);
   held_back_ = std::move(body);
   // RFC 9110 10.1.1: a client does not wait for ever.
@@ -117,8 +123,14 @@ void Client::send_body(const Exchange& exchange) {
   });
 }
 
+// Some speak the new protocol before they know that it was accepted.
+void Client::send_eagerly(const Exchange& exchange) {
+  eager_ = rng_.chance(300) ? rng_.between(1, exchange.request_bytes) : 0;
+  out_.push(Content(exchange.id, Direction::request).text(0, eager_));
+}
+
 std::string Client::request_text(const Exchange& exchange, bool last) const {
-  if (exchange.malformed) return malformed_request(exchange.id);
+  if (exchange.due == Due::refusal) return malformed_request(exchange.id);
   std::string text = exchange.method + " /x/" + std::to_string(exchange.id) + " HTTP/1." +
                      std::to_string(script_.minor) + "\r\nHost: b" + std::to_string(exchange.backend) +
                      ".test\r\nX-Sim-Id: " + std::to_string(exchange.id) + "\r\n";
@@ -143,10 +155,10 @@ void Client::write() {
     const std::size_t sent = s_.network.send(end_, out_.view().substr(0, script_.write_max));
     out_.drop(sent);
     moved_ += sent;
-    if (script_.write_gap > Duration{}) {
+    if (sent > 0 && script_.write_gap > Duration{}) {
       write_next_ = s_.world.now() + script_.write_gap;
       later(script_.write_gap);
-    } else if (!out_.empty() && sent > 0) {
+    } else if (sent > 0 && !out_.empty()) {
       soon();
     }
   }
@@ -206,14 +218,13 @@ void Client::answer_begins() {
     return;
   }
   body_read_ = 0;
-  // The router's idle time begins when its kernel has taken the answer: not earlier than its first byte was sent.
-  quiet_since_ = s_.world.now();
   from_backend_ = !reader_.field("x-sim-id").empty();
   if (from_backend_ && reader_.field("x-sim-id") != std::to_string(exchange.id))
     s_.world.fail("the answer to exchange " + std::to_string(exchange.id) + " is another's");
   if (status == 101 && exchange.upgrade) {
     tunnel_ = true;
-    out_.push(Content(exchange.id, Direction::request).text(0, exchange.request_bytes));
+    out_.push(Content(exchange.id, Direction::request).text(eager_, exchange.request_bytes - eager_));
+    finished_ = script_.half_close;
     soon();
     return;
   }
@@ -222,6 +233,7 @@ void Client::answer_begins() {
   if (script_.minor == 0 && reader_.has_token("transfer-encoding", "chunked"))
     s_.world.fail("an HTTP/1.0 client was sent chunks");
   if (reader_.has_token("connection", "close") || script_.minor == 0) last_answer_ = true;
+  if (exchange.upgrade && eager_ > 0) last_answer_ = true;  // refused: what we sent too early is no request
   const auto [kind, length] = reader_.framing(BodyKind::until_close);
   if (bodiless(exchange, status)) return reader_.start_body(BodyKind::none, 0);
   reader_.start_body(kind, length);
@@ -258,6 +270,9 @@ void Client::answer_complete() {
   waiting_.pop_front();
   reader_.next();
   answers_ += 1;
+  // The router's idle time begins when its kernel has taken the answer, which may be long before we have read it, but
+  // not before we asked.
+  quiet_since_ = asked_at_;
   if (!held_back_.empty()) last_answer_ = true;  // the body was promised and will not come
   if (last_answer_ || (waiting_.empty() && next_ == script_.exchanges.size())) {
     next_ -= waiting_.size();  // behind a last answer: to be asked again elsewhere

@@ -62,6 +62,7 @@ class Client final : private Watcher {
   void connect();
   void send_requests();
   void send_body(const Exchange& exchange);
+  void send_eagerly(const Exchange& exchange);
   std::string request_text(const Exchange& exchange, bool last) const;
   bool chunks(const Exchange& exchange) const;
   void write();
@@ -97,6 +98,7 @@ class Client final : private Watcher {
   bool opened_ = false;        // the handshake was completed
   bool finished_ = false;      // our FIN is queued
   bool last_answer_ = false;   // the router has said that it will close
+  std::uint64_t eager_ = 0;    // bytes for the tunnel that were sent with the request
   bool tunnel_ = false;
   bool from_backend_ = false;  // the answer being read, else the router's own
   bool asked_alone_ = false;   // nothing may be pipelined behind the last request

@@ -57,13 +57,14 @@ void Ledger::excuse_all(const char* why) {
 
 void Ledger::head_arrived(Exchange& exchange) {
   exchange.attempts += 1;
-  if (exchange.malformed) world_.fail("a malformed request reached a backend: " + describe(exchange));
+  if (exchange.due == Due::refusal) world_.fail("a malformed request reached a backend: " + describe(exchange));
 }
 
 // At most once, unless repeating it does no harm (RFC 9110 9.2.2).
 void Ledger::executed(Exchange& exchange) {
   exchange.executions += 1;
   const std::uint32_t most = exchange.idempotent ? exchange.asked * (1 + retries_[exchange.backend]) : 1;
+  if (exchange.due != Due::service) world_.fail("a request that was to be refused was executed: " + describe(exchange));
   if (exchange.executions > most) world_.fail("executed too often: " + describe(exchange));
 }
 
@@ -88,18 +89,20 @@ void Ledger::end(std::uint64_t id, Outcome outcome, int status) {
   exchange.status = status;
   pending_ -= 1;
   counts_[static_cast<std::size_t>(outcome)] += 1;
-  if (exchange.malformed) {
-    if (outcome == Outcome::answered) world_.fail("a malformed request was answered: " + describe(exchange));
-    if (outcome == Outcome::refused && (status < 400 || status > 505))
-      world_.fail("a malformed request was refused oddly: " + describe(exchange));
-    if (outcome == Outcome::broken && exchange.excuse == nullptr)
-      world_.fail("a malformed request got no answer: " + describe(exchange));
-    return;
-  }
+  if (exchange.due != Due::service) return judge_refusal(exchange);
   if (outcome == Outcome::answered && exchange.executions == 0 && !exchange.plan.early)
     world_.fail("answered although no backend has read it: " + describe(exchange));
   const bool lost = outcome == Outcome::refused || outcome == Outcome::broken;
   if (lost && exchange.excuse == nullptr) world_.fail("lost without a reason: " + describe(exchange));
+}
+
+void Ledger::judge_refusal(const Exchange& exchange) {
+  if (exchange.outcome == Outcome::answered) world_.fail("a bad request was answered: " + describe(exchange));
+  if (exchange.outcome == Outcome::refused && (exchange.status < 400 || exchange.status > 505))
+    world_.fail("a bad request was refused oddly: " + describe(exchange));
+  // Behind a head that was in order, the answer may be lost to the reset that unread bytes cause.
+  const bool silent = exchange.outcome == Outcome::broken && exchange.due == Due::refusal;
+  if (silent && exchange.excuse == nullptr) world_.fail("a malformed request got no answer: " + describe(exchange));
 }
 
 std::string Ledger::describe(const Exchange& exchange) const {

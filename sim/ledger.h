@@ -49,13 +49,20 @@ enum class Outcome : std::uint8_t {
 };
 const char* name(Outcome outcome);
 
+// What the router owes a request.
+enum class Due : std::uint8_t {
+  service,
+  refusal,       // its head is malformed: no backend may see it
+  late_refusal,  // its body is malformed or too large: no backend may see it whole
+};
+
 struct Exchange {
   std::uint64_t id = 0;
   std::uint32_t backend = 0;  // index of the backend that must get it
   std::string method = "GET";
   bool idempotent = true;
   bool upgrade = false;
-  bool malformed = false;
+  Due due = Due::service;
   BodyKind request_body = BodyKind::none;
   std::uint64_t request_bytes = 0;
   ResponsePlan plan;
@@ -96,6 +103,7 @@ class Ledger {
   const std::deque<Exchange>& all() const { return exchanges_; }
 
  private:
+  void judge_refusal(const Exchange& exchange);
   std::string describe(const Exchange& exchange) const;
 
   World& world_;

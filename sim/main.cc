@@ -12,6 +12,7 @@
 #include <cstdio>
 #include <cstring>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "sim/scenario.h"
@@ -103,6 +104,7 @@ Child start_child(const Options& options, std::uint64_t first) {
 
 Tally run_many(const Options& options) {
   Tally total;
+  bool stopping = false;
   std::vector<Child> children;
   for (std::uint64_t i = 0; i < options.jobs && i < options.seeds; ++i)
     children.push_back(start_child(options, options.start + i));
@@ -121,7 +123,7 @@ Tally run_many(const Options& options) {
       ::close(child.pipe);
       int status = 0;
       ::waitpid(child.pid, &status, 0);
-      if (status == 0) {
+      if (status == 0 || stopping) {
         children.erase(children.begin() + static_cast<std::ptrdiff_t>(i));
         continue;
       }
@@ -134,7 +136,7 @@ Tally run_many(const Options& options) {
         children.erase(children.begin() + static_cast<std::ptrdiff_t>(i));
       }
     }
-    if (total.failures > 0 && !options.keep_going) {
+    if (total.failures > 0 && !options.keep_going && !std::exchange(stopping, true)) {
       for (const Child& child : children) ::kill(child.pid, SIGTERM);
     }
   }

@@ -8,7 +8,8 @@ std::uint64_t draw_size(base::Rng& rng) {
   const std::uint64_t kind = rng.below(100);
   if (kind < 60) return rng.below(2000);
   if (kind < 92) return rng.between(2000, 40000);
-  return rng.between(65536, 200000);  // large enough to be spliced
+  if (kind < 98) return rng.between(65536, 200000);  // large enough to be spliced
+  return rng.between(300000, 600000);                // more than the router holds for a slow reader
 }
 
 Strike draw_strike(base::Rng& rng, const Climate& climate, BodyKind body) {
@@ -61,11 +62,11 @@ Climate Climate::draw(base::Rng& rng) {
 routes::Timeouts draw_timeouts(base::Rng& rng) {
   const auto between = [&rng](std::uint64_t low, std::uint64_t high) { return milliseconds{rng.between(low, high)}; };
   routes::Timeouts timeouts;
-  timeouts.client_head = between(2000, 10000);
+  timeouts.client_head = between(500, 10000);
   timeouts.client_idle = between(500, 20000);
-  timeouts.client_body = between(2000, 20000);
-  timeouts.client_write = between(2000, 20000);
-  timeouts.backend_body = between(2000, 20000);
+  timeouts.client_body = between(1000, 20000);
+  timeouts.client_write = between(1000, 20000);
+  timeouts.backend_body = between(1000, 20000);
   timeouts.tunnel_idle = between(5000, 60000);
   return timeouts;
 }
@@ -75,7 +76,8 @@ routes::BackendModel draw_backend(base::Rng& rng, const Climate& climate, std::u
   backend.name = "b" + std::to_string(number);
   backend.balance = rng.chance(500) ? routes::Balance::round_robin : routes::Balance::least_request;
   backend.connect_timeout = milliseconds{rng.between(500, 3000)};
-  backend.response_timeout = milliseconds{rng.between(2000, 15000)};
+  // It runs from the moment that the kernel has the whole request; the slowest links need seconds to empty a buffer.
+  backend.response_timeout = milliseconds{rng.between(10000, 20000)};
   backend.idle_timeout = milliseconds{rng.between(200, 20000)};
   backend.idle_per_endpoint = static_cast<std::uint32_t>(rng.chance(200) ? rng.below(3) : 256);
   backend.retries = climate.relay_only ? 0 : static_cast<std::uint32_t>(rng.below(4));
@@ -103,18 +105,21 @@ Exchange draw_exchange(base::Rng& rng, const Climate& climate, std::uint32_t bac
   constexpr const char* methods[] = {"GET", "GET", "GET", "HEAD", "POST", "POST", "PUT", "DELETE"};
   exchange.method = methods[rng.below(std::size(methods))];
   if (climate.malformed && rng.chance(100)) {
-    exchange.malformed = true;
+    exchange.due = Due::refusal;
     exchange.method = "GET";
     return exchange;
   }
   if (exchange.method == "POST" || exchange.method == "PUT") {
     exchange.request_body = rng.chance(500) ? BodyKind::length : BodyKind::chunked;
     exchange.request_bytes = draw_size(rng);
+    if (climate.malformed && exchange.request_body == BodyKind::chunked && rng.chance(100))
+      exchange.due = Due::late_refusal;
   } else if (exchange.method == "GET" && rng.chance(60)) {
     exchange.upgrade = true;
-    exchange.request_bytes = rng.between(1, 20000);
+    exchange.request_bytes = draw_size(rng) + 1;
   }
   exchange.plan = draw_plan(rng, climate, exchange.request_body != BodyKind::none);
+  if (exchange.due == Due::late_refusal) exchange.plan.early = false;
   // What cannot be repeated is lost if it meets a connection that its backend is closing.
   if (climate.idle_closes && (exchange.method == "POST" || exchange.request_bytes > 0))
     exchange.excuse = "keep-alive race";

@@ -9,7 +9,7 @@ namespace {
 constexpr std::uint64_t steps_max = 5'000'000;  // beyond it something turns in a circle
 constexpr Duration storm_time = seconds{6};
 constexpr Duration settle_time = seconds{400};  // a black-holed client notices after minutes
-constexpr Duration calm_time = seconds{20};
+constexpr Duration calm_time = seconds{120};    // large bodies over pooled connections that are still slow
 constexpr std::uint32_t calm_clients = 3;
 constexpr Duration leave_time = seconds{60};  // longer than every idle time-out that is drawn
 
@@ -46,6 +46,7 @@ void Scenario::build(const Size& size) {
   limits_.user_timeout = seconds{rng.between(5, 30)};
   limits_.keepalive_idle = seconds{rng.between(5, 10)};
   limits_.keepalive_interval = seconds{rng.between(1, 5)};
+  if (climate_.malformed && rng.chance(300)) body_bytes_max_ = rng.between(100, 200000);
   listener_ = address(0, 0, 8080);
   for (std::uint32_t i = 0; i < size.backends; ++i) {
     Group group;
@@ -80,6 +81,9 @@ void Scenario::add_client(const Climate& climate, std::uint32_t exchanges, Durat
   for (std::uint32_t i = 0; i < exchanges; ++i) {
     Exchange exchange = draw_exchange(world_.rng(), climate, static_cast<std::uint32_t>(groups_.size()));
     if (script.minor == 0 && exchange.upgrade) exchange.upgrade = false, exchange.request_bytes = 0;
+    if (script.minor == 0) exchange.due = exchange.due == Due::late_refusal ? Due::service : exchange.due;  // no chunks
+    const bool too_large = body_bytes_max_ != 0 && exchange.request_bytes > body_bytes_max_ && !exchange.upgrade;
+    if (too_large && exchange.due == Due::service) exchange.due = Due::late_refusal, exchange.plan.early = false;
     if (climate.idle_closes && groups_[exchange.backend].model.retries == 0) exchange.excuse = "keep-alive race";
     script.exchanges.push_back(ledger_.add(std::move(exchange)).id);
   }
@@ -95,6 +99,7 @@ void Scenario::add_client(const Climate& climate, std::uint32_t exchanges, Durat
 routes::Model Scenario::model() const {
   routes::Model model;
   model.timeouts = timeouts_;
+  model.limits.body_bytes = body_bytes_max_;
   model.listeners.push_back({.name = "web", .bind = listener_});
   for (const Group& group : groups_) {
     routes::BackendModel backend = group.model;

@@ -79,6 +79,7 @@ class Scenario {
   MakeInhabitant make_;
   routes::Timeouts timeouts_;
   reactor::SocketLimits limits_;
+  std::uint64_t body_bytes_max_ = 0;  // 0: no limit
   Ledger ledger_;
   std::vector<Group> groups_;
   std::vector<Member> members_;

@@ -30,8 +30,9 @@ Kernel Kernel::draw(base::Rng& rng) {
   kernel.asynchronous = rng.chance(500);
   kernel.partial = rng.chance(500) ? static_cast<std::uint32_t>(rng.between(50, 500)) : 0;
   kernel.round_delay_max = microseconds{rng.between(1, 500)};
+  if (rng.chance(150)) kernel.round_delay_max = milliseconds{rng.between(1, 10)};  // a busy worker
   if (rng.chance(500)) kernel.timer_lag_max = milliseconds{rng.between(1, 5)};
-  if (rng.chance(400)) kernel.read_max = static_cast<std::uint32_t>(rng.between(1, 2000));
+  if (rng.chance(400)) kernel.read_max = static_cast<std::uint32_t>(rng.between(64, 2000));
   return kernel;
 }
 
@@ -154,7 +155,9 @@ void SimReactor::send(SocketId id, base::Chain&& bytes) {
 
 std::size_t SimReactor::unsent(SocketId id) const {
   const Socket* socket = expect_open(id, "unsent");
-  return socket == nullptr ? 0 : socket->output.bytes();
+  if (socket == nullptr) return 0;
+  const Socket* source = sockets_.find(socket->pump_from);
+  return socket->output.bytes() + (source == nullptr ? 0 : source->pipe.size());
 }
 
 void SimReactor::finish(SocketId id) {
@@ -388,9 +391,11 @@ void SimReactor::accept_waiting() {
       listener = listeners_.find(id);
     }
     if (listener != nullptr && listener->closing && !network_.waiting(listener->port)) {
+      const Owner owner = listener->owner;
       network_.close_port(listener->port);
       std::erase(listener_order_, id);
       listeners_.erase(id);
+      handler_->on_listener_closed(owner);
     }
   }
 }
