@@ -11,8 +11,8 @@ constexpr Duration reconnect_delay = milliseconds{10};
 constexpr Duration continue_patience = seconds{1};
 constexpr Duration timer_slack = milliseconds{150};  // the longest way that a link has, and a late timer
 
-// Each is ambiguous or wrong in one way (RFC 9112); none may reach a backend.
-std::string malformed_request(std::uint64_t id) {
+// Each is ambiguous or wrong in one way (RFC 9112), or for nobody; none may reach a backend.
+std::string refused_request(std::uint64_t id) {
   const std::string line = "GET /x/" + std::to_string(id) + " HTTP/1.1\r\n";
   const std::string named = "X-Sim-Id: " + std::to_string(id) + "\r\n";
   const std::string variants[] = {
@@ -24,6 +24,7 @@ std::string malformed_request(std::uint64_t id) {
       line + "Host: b0.test\r\n" + named + " folded\r\n\r\n",
       "GET /x/" + std::to_string(id) + " HTTP/3.1\r\nHost: b0.test\r\n" + named + "\r\n",
       "GET  /x HTTP/1.1\r\nHost: b0.test\r\n\r\n",
+      line + "Host: nowhere.test\r\n" + named + "\r\n",
   };
   return variants[id % std::size(variants)];
 }
@@ -130,7 +131,7 @@ void Client::send_eagerly(const Exchange& exchange) {
 }
 
 std::string Client::request_text(const Exchange& exchange, bool last) const {
-  if (exchange.due == Due::refusal) return malformed_request(exchange.id);
+  if (exchange.due == Due::refusal) return refused_request(exchange.id);
   std::string text = exchange.method + " /x/" + std::to_string(exchange.id) + " HTTP/1." +
                      std::to_string(script_.minor) + "\r\nHost: b" + std::to_string(exchange.backend) +
                      ".test\r\nX-Sim-Id: " + std::to_string(exchange.id) + "\r\n";

@@ -57,7 +57,7 @@ void Scenario::build(const Size& size) {
       group.members.push_back(std::make_unique<Backend>(world_, network_, ledger_, address(i + 1, j, 80), i));
       group.members.back()->set_habits(habits);
       group.members.back()->open();
-      group.listed.push_back(true);
+      group.standings.push_back(Standing::ready);
     }
     groups_.push_back(std::move(group));
   }
@@ -104,9 +104,18 @@ routes::Model Scenario::model() const {
   for (const Group& group : groups_) {
     routes::BackendModel backend = group.model;
     for (std::size_t i = 0; i < group.members.size(); ++i) {
-      if (!group.listed[i]) continue;
-      backend.endpoints.push_back({.name = "e" + std::to_string(i), .address = group.members[i]->address()});
+      const Standing standing = group.standings[i];
+      if (standing == Standing::absent) continue;
+      backend.endpoints.push_back({.name = "e" + std::to_string(i),
+                                   .address = group.members[i]->address(),
+                                   .state = standing == Standing::drain   ? routes::EndpointState::drain
+                                            : standing == Standing::maint ? routes::EndpointState::maint
+                                                                          : routes::EndpointState::ready});
     }
+    // The order in the file means nothing; a new generation may well have another.
+    std::ranges::rotate(backend.endpoints, backend.endpoints.begin() +
+                                               static_cast<std::ptrdiff_t>(
+                                                   generation_ % std::max<std::size_t>(backend.endpoints.size(), 1)));
     model.routes.push_back({.host = backend.name + ".test", .backend = backend.name});
     model.backends.push_back(std::move(backend));
   }
@@ -126,13 +135,17 @@ void Scenario::change_endpoints() {
   base::Rng& rng = world_.rng();
   Group& group = groups_[rng.below(groups_.size())];
   const std::size_t which = rng.below(group.members.size());
-  const auto listed = std::ranges::count(group.listed, true);
-  if (group.listed[which] && listed == 1) return;  // an empty backend is a 503, not a fault
-  group.listed[which] = !group.listed[which];
-  if (group.listed[which]) {
-    group.members[which]->reinstate();
-  } else {
+  const auto ready = std::ranges::count(group.standings, Standing::ready);
+  Standing& standing = group.standings[which];
+  // The last one may only go where 503 is an answer that is expected.
+  if (standing == Standing::ready && ready == 1 && !climate_.excuses_all()) return;
+  if (standing == Standing::ready) {
+    constexpr Standing away[] = {Standing::drain, Standing::maint, Standing::absent};
+    standing = away[rng.below(std::size(away))];
     group.members[which]->retire();
+  } else {
+    standing = Standing::ready;
+    group.members[which]->reinstate();
   }
   apply_configuration();
 }
@@ -229,6 +242,8 @@ void Scenario::settle() {
   for (auto& client : clients_) client->stop_misbehaving();
   for (Member& member : members_) member.reactor->set_fd_limit(UINT32_MAX);
   for (Group& group : groups_) {
+    group.standings.front() = Standing::ready;
+    group.members.front()->reinstate();
     for (auto& backend : group.members) {
       backend->set_habits({});
       backend->open();
@@ -236,6 +251,7 @@ void Scenario::settle() {
     }
   }
   network_.set_nasty(false);
+  apply_configuration();
   run_until([this] { return clients_done(); }, settle_time);
   if (!clients_done()) world_.fail("not live: " + std::to_string(ledger_.pending()) + " exchanges never ended");
   // Pools may hold connections that fell silent: the kernel finds them out in this time.

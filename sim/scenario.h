@@ -40,10 +40,12 @@ class Scenario {
   std::string summary() const;
 
  private:
+  // What the configuration says of an endpoint.
+  enum class Standing : std::uint8_t { ready, drain, maint, absent };
   struct Group {
     routes::BackendModel model;
     std::vector<std::unique_ptr<Backend>> members;
-    std::vector<bool> listed;
+    std::vector<Standing> standings;  // by member
   };
   struct Member {
     std::unique_ptr<SimReactor> reactor;
