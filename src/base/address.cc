@@ -60,6 +60,7 @@ std::size_t Address::write_host(char* buffer) const {
     if (inet_ntop(AF_INET6, &storage_.v6.sin6_addr, buffer, INET6_ADDRSTRLEN) == nullptr) return 0;
     return std::strlen(buffer);
   }
+  if (!valid()) return 0;
   const std::uint32_t bits = ntohl(storage_.v4.sin_addr.s_addr);
   char* at = buffer;
   for (int shift = 24; shift >= 0; shift -= 8) {

@@ -102,6 +102,8 @@ class BlockPool {
  public:
   static constexpr std::uint32_t small_size = 2048 - sizeof(Block);
   static constexpr std::uint32_t large_size = 16384 + 512 - sizeof(Block);
+  // What is received into a large block at most: a slice of a body then makes one full TLS record, not one and a crumb.
+  static constexpr std::uint32_t body_size = 16384;
 
   explicit BlockPool(std::size_t budget_bytes = std::size_t{512} << 20, std::size_t keep_bytes = std::size_t{8} << 20)
       : budget_bytes_(budget_bytes), keep_bytes_(keep_bytes) {}

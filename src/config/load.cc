@@ -1,11 +1,13 @@
 #include "config/load.h"
 
 #include <algorithm>
+#include <charconv>
 #include <filesystem>
 
 #include "config/document.h"
 #include "config/file.h"
 #include "config/schema.h"
+#include "config/suggest.h"
 #include "routes/validate.h"
 
 namespace ebb::config {
@@ -25,6 +27,19 @@ bool follows_from_misreading(const routes::Refusal& refusal, const Reader& reade
   if (refusal.key.ends_with(".backend")) return reader.failed();
   const std::string_view key = refusal.key;
   return reader.failed_in(key.substr(0, std::min(key.rfind(']'), key.size() - 1) + 1));
+}
+
+// A misspelt name of a backend gets the same help as a misspelt key.
+std::string remedy_of(const routes::Refusal& refusal, const routes::Model& model) {
+  constexpr std::string_view before_index = "routes[";
+  std::size_t route = 0;
+  if (!refusal.key.starts_with(before_index) || !refusal.key.ends_with(".backend")) return refusal.remedy;
+  const char* digits = refusal.key.data() + before_index.size();
+  std::from_chars(digits, refusal.key.data() + refusal.key.size(), route);
+  std::vector<std::string_view> names;
+  for (const routes::BackendModel& backend : model.backends) names.push_back(backend.name);
+  const std::string suggestion = suggest(model.routes[route].backend, names);
+  return suggestion.starts_with("did you mean") ? suggestion : refusal.remedy;
 }
 
 }  // namespace
@@ -48,7 +63,8 @@ std::expected<Loaded, Diagnostics> load_text(std::string_view text, const std::s
   std::erase_if(refusals, [&](const routes::Refusal& refusal) { return follows_from_misreading(refusal, reader); });
   for (routes::Refusal& refusal : refusals) {
     const Mark mark = locate(*root, refusal.key);
-    reader.refuse_key(mark, std::move(refusal.key), std::move(refusal.reason), std::move(refusal.remedy));
+    std::string remedy = remedy_of(refusal, loaded.model);
+    reader.refuse_key(mark, std::move(refusal.key), std::move(refusal.reason), std::move(remedy));
   }
   if (reader.failed()) return std::unexpected(reader.take());
   return loaded;

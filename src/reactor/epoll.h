@@ -84,6 +84,7 @@ class EpollReactor final : public Loop {
   bool deliver_held(SocketId id);
   void input_ended(Socket& socket, int sys);
   void write_out(Socket& socket);
+  void write_corked();
   void output_failed(Socket& socket, int sys);
   void report_failure(Socket& socket, const base::Error& error);
   void bury(SocketId id);
@@ -100,6 +101,8 @@ class EpollReactor final : public Loop {
   base::SlotMap<Listener> listeners_;
   base::SlotMap<Socket> sockets_;
   base::List<Socket> ready_;
+  bool corked_ = false;  // several slices are being delivered: what they cause to be sent leaves together
+  std::vector<SocketId> corked_sockets_;
   std::vector<ListenerId> closing_listeners_;
   epoll_event events_[events_at_once];
 };

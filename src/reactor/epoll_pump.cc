@@ -46,6 +46,7 @@ void EpollReactor::report_pump(SocketId id, PumpStop stop, int sys) {
   Socket& source = *sockets_.find(id);
   Socket& sink = *sockets_.find(source.pump_sink);
   const std::uint64_t moved = std::exchange(source.pump->moved, 0);
+  const bool stuck = std::exchange(source.pump->filled, false) && stop == PumpStop::sink_full;
   switch (stop) {
     case PumpStop::source_empty:
       if (source.input == Input::readable) source.input = Input::idle;
@@ -58,7 +59,7 @@ void EpollReactor::report_pump(SocketId id, PumpStop stop, int sys) {
     case PumpStop::source_failed: end_pump(source); break;
   }
   const bool done = stop == PumpStop::finished;
-  if (moved > 0 || done) handler_->on_pumped(source.owner, moved, done);
+  if (moved > 0 || done || stuck) handler_->on_pumped(source.owner, moved, done);
   if (stop != PumpStop::source_ended && stop != PumpStop::source_failed) return;
   if (Socket* still = find(id)) input_ended(*still, sys);
 }

@@ -102,7 +102,9 @@ void EpollReactor::receive_once(SocketId id) {
   } else {
     make_ready(socket);
   }
+  corked_ = static_cast<std::size_t>(got) > parts[0].iov_len;
   receive_blocks_.hand_out(static_cast<std::size_t>(got), [&](base::Slice slice) { deliver(id, std::move(slice)); });
+  if (corked_) write_corked();
 }
 
 void EpollReactor::deliver(SocketId id, base::Slice bytes) {
@@ -148,8 +150,15 @@ void EpollReactor::send(SocketId id, base::Chain&& bytes) {
   EBB_ASSERT(socket->output == Output::open);
   const bool in_order = socket->output_bytes.empty();
   socket->output_bytes.push(std::move(bytes));
-  if (in_order) write_out(*socket);
+  if (in_order && corked_) corked_sockets_.push_back(id);
+  if (in_order && !corked_) write_out(*socket);
   if (!socket->output_bytes.empty()) socket->owes_drained = true;
+}
+
+void EpollReactor::write_corked() {
+  corked_ = false;
+  for (const SocketId id : corked_sockets_) serve_output(id);
+  corked_sockets_.clear();
 }
 
 void EpollReactor::write_out(Socket& socket) {

@@ -50,6 +50,7 @@ PumpStop run_pump(Pump& pump, int source, int sink, int& sys) {
         return PumpStop::source_failed;
       }
       pump.in_pipe = static_cast<std::uint64_t>(got);
+      pump.filled = true;
       pump.to_read -= pump.in_pipe;
     }
     const ssize_t put = move(pump.pipe.read.get(), sink, pump.in_pipe);

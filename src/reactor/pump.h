@@ -33,6 +33,7 @@ struct Pump {
   std::uint64_t to_read = 0;  // not yet taken from the source
   std::uint64_t in_pipe = 0;
   std::uint64_t moved = 0;  // reached the sink, not yet reported
+  bool filled = false;      // bytes have come into the empty pipe since the last report
 };
 
 enum class PumpStop : std::uint8_t {

@@ -71,7 +71,8 @@ class Handler {
   virtual void on_peer_finished(Owner owner) = 0;
   // All output given so far has reached the kernel, after unsent() had been above zero when send() returned.
   virtual void on_drained(Owner owner) = 0;
-  // `moved` more bytes went through pump(); `done` when the asked amount has passed. Reported for `from`'s owner.
+  // `moved` more bytes went through pump(); `done` when the asked amount has passed. Nothing moved and not done: bytes
+  // have begun to wait for `to` (see unsent()). Reported for `from`'s owner.
   virtual void on_pumped(Owner owner, std::uint64_t moved, bool done) = 0;
   // The socket is of no more use (connect failed, reset, time-out, send failed). Reported once, also while paused.
   virtual void on_failed(Owner owner, const base::Error& error) = 0;

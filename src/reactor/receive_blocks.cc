@@ -2,13 +2,13 @@
 
 namespace ebb::reactor {
 
-bool ReceiveBlocks::renew_first() {
+bool ReceiveBlocks::renew_first(std::uint32_t room) {
   base::Slice& first = held_[0];
   if (first.block() != nullptr && !first.block()->shared()) {
     used_ = 0;
     return true;
   }
-  if (first.block() != nullptr && first.block()->capacity() - used_ >= room_least) return true;
+  if (first.block() != nullptr && first.block()->capacity() - used_ >= room) return true;
   base::Block* block = pool_.try_take_large();
   if (block == nullptr) return false;
   first = base::Slice(*block, 0, 0);
@@ -17,8 +17,9 @@ bool ReceiveBlocks::renew_first() {
 }
 
 std::span<const iovec> ReceiveBlocks::prepare(unsigned blocks) {
-  if (!renew_first()) return {};
-  parts_[0] = {held_[0].block()->data() + used_, held_[0].block()->capacity() - used_};
+  constexpr std::uint32_t most_bytes = base::BlockPool::body_size;
+  if (!renew_first(blocks > 1 ? most_bytes : room_least)) return {};
+  parts_[0] = {held_[0].block()->data() + used_, std::min(held_[0].block()->capacity() - used_, most_bytes)};
   unsigned ready = 1;
   for (; ready < blocks; ++ready) {
     if (held_[ready].block() == nullptr) {
@@ -26,7 +27,7 @@ std::span<const iovec> ReceiveBlocks::prepare(unsigned blocks) {
       if (block == nullptr) break;
       held_[ready] = base::Slice(*block, 0, 0);
     }
-    parts_[ready] = {held_[ready].block()->data(), held_[ready].block()->capacity()};
+    parts_[ready] = {held_[ready].block()->data(), most_bytes};
   }
   return {parts_, ready};
 }

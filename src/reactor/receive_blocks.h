@@ -1,5 +1,6 @@
 // Memory to receive into. One large block serves many small receives: each takes the next part of it, and once all
-// parts have been released it is used from its start again, still warm in the cache. Bulk receives get up to four.
+// parts have been released it is used from its start again, still warm in the cache. Bulk receives get up to four
+// whole ones.
 #pragma once
 
 #include <sys/uio.h>
@@ -26,7 +27,7 @@ class ReceiveBlocks {
 
  private:
   static constexpr std::uint32_t room_least = 4096;  // below it a fresh block saves a second system call
-  bool renew_first();
+  bool renew_first(std::uint32_t room);
 
   base::BlockPool& pool_;
   base::Slice held_[most];  // empty slices: they only keep their blocks

@@ -75,6 +75,7 @@ void UringReactor::report_pump(SocketId id, PumpStop stop, int sys) {
   Socket& source = *sockets_.find(id);
   Socket& sink = *sockets_.find(source.pump_sink);
   const std::uint64_t moved = std::exchange(source.pump->moved, 0);
+  const bool stuck = std::exchange(source.pump->filled, false) && stop == PumpStop::sink_full;
   switch (stop) {
     case PumpStop::source_empty:
       if (!std::exchange(source.source_polled, true)) poll_once(source_operation, source, POLLIN | POLLRDHUP);
@@ -96,7 +97,7 @@ void UringReactor::report_pump(SocketId id, PumpStop stop, int sys) {
       break;
   }
   const bool done = stop == PumpStop::finished;
-  if (moved > 0 || done) handler_->on_pumped(source.owner, moved, done);
+  if (moved > 0 || done || stuck) handler_->on_pumped(source.owner, moved, done);
   if (stop != PumpStop::source_ended && stop != PumpStop::source_failed) return;
   if (Socket* still = find(id)) report_end(*still);
 }

@@ -50,8 +50,8 @@ class TicketKeys {
 };
 
 struct ServerOptions {
-  std::vector<CertificateSource> certificates;   // the first is the default
-  bool refuse_unknown_names = false;             // else unknown or missing names get the default certificate
+  std::vector<CertificateSource> certificates;  // the first is the default
+  bool refuse_unknown_names = false;            // else unknown or missing names get the default certificate
   std::vector<std::string> alpn = {"http/1.1", "http/1.0"};  // in order of our preference
 };
 

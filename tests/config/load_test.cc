@@ -202,6 +202,11 @@ TEST(Load, FindsThePlaceOfWhatTheWholeRefuses) {
                                          HasSubstr("use a loopback address"))));
 }
 
+TEST(Load, SuggestsTheBackendThatWasMeant) {
+  EXPECT_THAT(errors_with_listener("routes: [{backend: shp}]\nbackends: [{name: shop}, {name: api}]\n"),
+              ElementsAre("2:20: routes[0].backend: there is no backend \"shp\"; did you mean `shop`?"));
+}
+
 TEST(Load, StopsAtSyntaxErrorsWithTheirPlace) {
   EXPECT_THAT(errors("listeners: [\n"), ElementsAre(HasSubstr("not valid YAML")));
   EXPECT_THAT(errors("a: b: c\n"), ElementsAre(testing::StartsWith("1:5: not valid YAML")));

@@ -60,12 +60,14 @@ TEST_F(ReceiveBlocksTest, NobodyAppendsToASliceWhoseBlockIsStillReceivedInto) {
 }
 
 TEST_F(ReceiveBlocksTest, ABulkReceiveFillsSeveralBlocksInOrder) {
-  const std::size_t bytes = 3 * std::size_t{base::BlockPool::large_size} + 5;
+  const auto small = receive(100);  // held: the bulk receive must not begin behind it
+  const std::size_t bytes = 3 * std::size_t{base::BlockPool::body_size} + 5;
   const auto slices = receive(bytes, 4);
   ASSERT_EQ(slices.size(), 4u);
   std::size_t total = 0;
   for (const auto& slice : slices) total += slice.size();
   EXPECT_EQ(total, bytes);
+  EXPECT_EQ(slices[0].size(), base::BlockPool::body_size);
   EXPECT_EQ(slices[3].size(), 5u);
 }
 
