@@ -27,13 +27,11 @@ class Backend final : private Watcher {
   void set_habits(const BackendHabits& habits) { habits_ = habits; }
   void open();    // listens
   void refuse();  // stops listening: connection attempts are refused
-  bool listening() const { return static_cast<bool>(port_); }
   // Its endpoint left the configuration of all workers: exchanges that were sent later must not come here.
   void retire() { retired_ = true, retired_at_ = world_.now(); }
   void reinstate() { retired_ = false; }
 
   const base::Address& address() const { return address_; }
-  std::size_t connections() const { return connections_.size(); }
 
  private:
   enum class Answer : std::uint8_t { none, thinking, writing, written };

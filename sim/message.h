@@ -24,7 +24,6 @@ class MessageReader {
   std::string_view field(std::string_view lower_case_name) const;  // "" if absent
   bool has_token(std::string_view lower_case_name, std::string_view token) const;
   int status() const;  // of a response
-  bool has_body() const { return kind_ != BodyKind::none; }
 
   // Reads on until the head is complete (once), then, after start_body(), until the message is.
   void feed(ByteQueue& input);

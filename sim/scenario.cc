@@ -285,6 +285,12 @@ void Scenario::leave() {
   }
 }
 
+std::uint64_t Scenario::spliced_bytes() const {
+  std::uint64_t bytes = 0;
+  for (const Member& member : members_) bytes += member.reactor->counters().spliced_bytes;
+  return bytes;
+}
+
 std::string Scenario::summary() const {
   std::string text = std::to_string(members_.size()) + " workers, " + std::to_string(groups_.size()) + " backends of " +
                      std::to_string(groups_.front().members.size()) + ", " + std::to_string(clients_.size()) +

@@ -36,8 +36,8 @@ class Scenario {
   bool run();
   World& world() { return world_; }
   const Ledger& ledger() const { return ledger_; }
-  const Climate& climate() const { return climate_; }
   std::string summary() const;
+  std::uint64_t spliced_bytes() const;
 
  private:
   // What the configuration says of an endpoint.

@@ -46,7 +46,6 @@ class World final : public base::Clock {
   // Runs the next event; false if there is none.
   bool step();
   std::uint64_t steps() const { return steps_; }
-  bool idle() const { return events_.empty(); }
 
   // The trace: hashed whole, the last notes kept, all printed if asked.
   void note(const char* what, std::uint64_t a = 0, std::uint64_t b = 0);

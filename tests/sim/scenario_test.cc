@@ -1,0 +1,38 @@
+// A simulation that passes proves nothing about what it never did: some dozens of seeds must reach each kind of end.
+#include "sim/scenario.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+namespace ebb::sim {
+namespace {
+
+TEST(Scenario, ReachesEveryKindOfEndAndStrike) {
+  std::set<Outcome> outcomes;
+  std::set<Strike> strikes;
+  std::set<int> statuses;
+  std::uint64_t spliced = 0, tunnels = 0, second_tries = 0;
+  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+    Scenario scenario(seed, make_gate);
+    ASSERT_TRUE(scenario.run()) << "seed " << seed << ": " << scenario.world().failure();
+    spliced += scenario.spliced_bytes();
+    for (const Exchange& exchange : scenario.ledger().all()) {
+      outcomes.insert(exchange.outcome);
+      if (exchange.attempts > 0) strikes.insert(exchange.plan.strike);
+      statuses.insert(exchange.status);
+      if (exchange.upgrade && exchange.outcome == Outcome::answered) tunnels += 1;
+      if (exchange.attempts > 1 && exchange.outcome == Outcome::answered) second_tries += 1;
+    }
+  }
+  EXPECT_EQ(outcomes, (std::set{Outcome::answered, Outcome::refused, Outcome::broken, Outcome::abandoned}));
+  EXPECT_EQ(strikes.size(), 9u);
+  for (const int status : {101, 200, 204, 304, 400, 404, 413, 502, 503, 504})
+    EXPECT_TRUE(statuses.contains(status)) << status;
+  EXPECT_GT(spliced, 0u);
+  EXPECT_GT(tunnels, 0u);
+  EXPECT_GT(second_tries, 0u);
+}
+
+}  // namespace
+}  // namespace ebb::sim
