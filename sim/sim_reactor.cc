@@ -254,15 +254,24 @@ void SimReactor::close_later(Socket& socket, bool draining) {
   left.draining = draining;
   for (std::uint32_t i = 0; i < socket.output.slices(); ++i) left.bytes.append(socket.output[i].view());
   network_.set_tag(left.end, {tag.slot | lingering_bit, tag.generation});
-  world_.after(limits_.user_timeout, [this, tag, alive = alive_] {
-    const Lingering* late = *alive ? lingering_.find(tag) : nullptr;
-    if (late == nullptr) return;
-    const EndId end = late->end;
-    lingering_.erase(tag);
-    network_.close(end);
-  });
+  left.progress = world_.now();
+  bound_linger(tag);
   forget(socket);
   linger(tag);
+}
+
+// As long as the peer takes bytes it is waited for; what it then has not taken, it must not believe to be all.
+void SimReactor::bound_linger(base::Handle tag) {
+  world_.at(lingering_.find(tag)->progress + limits_.user_timeout, [this, tag, alive = alive_] {
+    const Lingering* late = *alive ? lingering_.find(tag) : nullptr;
+    if (late == nullptr) return;
+    if (world_.now() - late->progress < limits_.user_timeout) return bound_linger(tag);
+    const EndId end = late->end;
+    const bool cut = !late->bytes.empty();
+    lingering_.erase(tag);
+    if (cut) return network_.reset(end);
+    network_.close(end);
+  });
 }
 
 void SimReactor::linger(base::Handle tag) {
@@ -270,7 +279,9 @@ void SimReactor::linger(base::Handle tag) {
   const EndId end = left->end;
   if (network_.open(end)) {
     if (!network_.read(end, SIZE_MAX).empty()) left->draining = true;
-    left->bytes.erase(0, network_.send(end, left->bytes));
+    const std::size_t sent = network_.send(end, left->bytes);
+    left->bytes.erase(0, sent);
+    if (sent > 0) left->progress = world_.now();
     if (!left->bytes.empty()) return;
     if (!std::exchange(left->finished, true)) network_.finish(end);
     if (left->draining && !network_.finished(end)) return;

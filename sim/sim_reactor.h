@@ -106,6 +106,7 @@ class SimReactor final : public reactor::Reactor, private Watcher {
     std::string bytes;
     bool draining = false;
     bool finished = false;
+    Instant progress{};
   };
   enum class Ending : std::uint8_t { alive, gone };
   static constexpr std::uint32_t lingering_bit = 1u << 31;  // in the slot of a tag: an end of lingering_
@@ -132,6 +133,7 @@ class SimReactor final : public reactor::Reactor, private Watcher {
   void write_some(Socket& socket);
   void complete_later(Socket& socket);
   void close_later(Socket& socket, bool draining);
+  void bound_linger(base::Handle tag);
   void linger(base::Handle tag);
   Socket* find(reactor::SocketId id) { return sockets_.find(id); }
   void forget(Socket& socket);
