@@ -331,6 +331,9 @@ void Client::connection_ended(bool reset) {
     const Exchange& exchange = current();
     const bool untouched = answers_ > 0 && !reader_.begun() && in_.empty();
     const bool race = untouched && (may_close || asked_at_ - quiet_since_ + timer_slack >= script_.idle_limit);
+    // We wrote behind the router's FIN: its kernel's reset may destroy what we have not read (RFC 9112 9.6).
+    const bool wrote_late = reset && s_.network.finish_seen(end_) && (waiting_.size() > 1 || !out_.empty());
+    if (wrote_late) s_.ledger.excuse(exchange.id, "wrote to a connection that was being closed");
     if (race) s_.ledger.excuse(exchange.id, "the idle connection was being closed");
     if (!race || !exchange.idempotent) {
       s_.ledger.end(exchange.id, Outcome::broken, reader_.state() == MessageReader::State::head ? 0 : reader_.status());

@@ -194,6 +194,7 @@ Network::End& Network::get(EndId id) {
 bool Network::open(EndId id) const { return get(id).state == State::open; }
 int Network::error(EndId id) const { return get(id).error; }
 bool Network::finished(EndId id) const { return get(id).input_finished && get(id).input.empty(); }
+bool Network::finish_seen(EndId id) const { return get(id).input_finished; }
 std::size_t Network::readable(EndId id) const { return get(id).input.size(); }
 const base::Address& Network::remote(EndId id) const { return get(id).remote; }
 void Network::set_tag(EndId id, base::Handle tag) { get(id).tag = tag; }

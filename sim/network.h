@@ -60,9 +60,10 @@ class Network {
                 const reactor::SocketLimits& limits);
 
   // State of an end, for its process.
-  bool open(EndId end) const;      // the handshake has ended and nothing failed
-  int error(EndId end) const;      // errno that ended it, or 0
-  bool finished(EndId end) const;  // the peer's FIN was reached: all its bytes have been read
+  bool open(EndId end) const;         // the handshake has ended and nothing failed
+  int error(EndId end) const;         // errno that ended it, or 0
+  bool finished(EndId end) const;     // the peer's FIN was reached: all its bytes have been read
+  bool finish_seen(EndId end) const;  // the peer's FIN has come, perhaps with bytes before it still unread
   std::size_t readable(EndId end) const;
   std::size_t writable(EndId end) const;
   const base::Address& remote(EndId end) const;
