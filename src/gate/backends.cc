@@ -66,7 +66,7 @@ void Backends::release(Handle handle) {
   endpoint.pool.push_front(connection);
   endpoint.idle += 1;
   core_.arm(connection.timer, connection.idle_time);
-  core_.reactor.receive(connection.socket, Receive::watchful);  // to see the endpoint's FIN
+  core_.reactor.receive(connection.socket, Receive::piecewise);  // to see the endpoint's FIN
 }
 
 void Backends::leave_pool(BackendConnection& connection) {
@@ -103,7 +103,7 @@ void Backends::on_connected(Handle handle) {
   if (connection == nullptr || connection->life.ended()) return;
   step(*connection, Event::connected);
   connection->timer.disarm();
-  core_.reactor.receive(connection->socket, Receive::watchful);
+  core_.reactor.receive(connection->socket, Receive::piecewise);
   core_.exchanges->on_leased(connection->exchange, handle);
 }
 

@@ -60,7 +60,7 @@ class EpollReactor final : public Loop {
   void wait_and_serve() override;
   bool has_ready() const override { return !ready_.empty() || !closing_listeners_.empty(); }
   void resume_accepting() override;
-  void end_linger(SocketId socket) override { bury(socket); }
+  void end_linger(SocketId socket) override;
 
   // epoll.cc
   bool watch(int descriptor, std::uint32_t events, EventKind kind, base::Handle handle);

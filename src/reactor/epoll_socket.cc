@@ -256,6 +256,14 @@ void EpollReactor::serve_closed(Socket& socket) {
   if (socket.phase == Phase::flushing || socket.input == Input::finished) bury(socket.id);
 }
 
+// With output unsent a plain close would look like its end: where only the close delimits a body, as if it were whole.
+void EpollReactor::end_linger(SocketId id) {
+  if (Socket* socket = sockets_.find(id); socket != nullptr && !socket->output_bytes.empty()) {
+    reset_on_close(socket->fd());
+  }
+  bury(id);
+}
+
 void EpollReactor::bury(SocketId id) { sockets_.erase(id); }
 
 bool EpollReactor::peer_gone(SocketId id) {

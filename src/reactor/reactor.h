@@ -43,9 +43,10 @@ enum class CloseMode : std::uint8_t {
 };
 
 enum class Receive : std::uint8_t {
-  paused,    // bytes stay in the kernel: this is the back-pressure
-  watchful,  // few bytes are expected (a head, an idle peer)
-  bulk,      // many bytes are expected (a body)
+  paused,     // bytes stay in the kernel: this is the back-pressure
+  watchful,   // few bytes are expected (a head, an idle peer)
+  piecewise,  // few or many: one block at a time, so that a body can be left to the kernel after its head
+  bulk,       // many bytes are expected (a body)
 };
 
 struct Counters {

@@ -1,5 +1,5 @@
 // Memory to receive into. One large block serves many small receives: each takes the next part of it, and once all
-// parts have been released it is used from its start again, still warm in the cache. Bulk receives get up to four
+// parts have been released it is used from its start again, still warm in the cache. Bulk receives get up to eight
 // whole ones.
 #pragma once
 
@@ -14,7 +14,7 @@ namespace ebb::reactor {
 
 class ReceiveBlocks {
  public:
-  static constexpr unsigned most = 4;
+  static constexpr unsigned most = 8;
 
   explicit ReceiveBlocks(base::BlockPool& pool) : pool_(pool) {}
 

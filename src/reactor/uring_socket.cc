@@ -219,8 +219,12 @@ void UringReactor::begin_closing(Socket& socket) {
   unsettle(socket);
 }
 
+// With output unsent a plain close would look like its end: where only the close delimits a body, as if it were whole.
 void UringReactor::end_linger(SocketId id) {
-  if (Socket* socket = sockets_.find(id)) begin_closing(*socket);
+  Socket* socket = sockets_.find(id);
+  if (socket == nullptr) return;
+  if (!socket->output_bytes.empty()) reset_on_close(socket->fd());
+  begin_closing(*socket);
 }
 
 bool UringReactor::peer_gone(SocketId id) {
