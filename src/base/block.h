@@ -102,7 +102,7 @@ class BlockPool {
  public:
   static constexpr std::uint32_t small_size = 2048 - sizeof(Block);
   static constexpr std::uint32_t large_size = 16384 + 512 - sizeof(Block);
-  // What is received into a large block at most: a slice of a body then makes one full TLS record, not one and a crumb.
+  // What a bulk receive puts into a large block at most: it then makes one full TLS record, not one and a crumb.
   static constexpr std::uint32_t body_size = 16384;
 
   explicit BlockPool(std::size_t budget_bytes = std::size_t{512} << 20, std::size_t keep_bytes = std::size_t{8} << 20)

@@ -1,13 +1,17 @@
 // Names of routes, backends, endpoints and listeners as small numbers, equal over all snapshots, so that workers
-// count by number and only the scraper sees text.
+// count by number and only logs and the scraper see text. Reading takes no lock: a worker may do it for each request.
 #pragma once
 
+#include <array>
+#include <atomic>
 #include <cstdint>
-#include <deque>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+
+#include "base/assert.h"
 
 namespace ebb::base {
 
@@ -15,27 +19,41 @@ using Label = std::uint32_t;  // 0: none
 
 class Labels {
  public:
-  Labels() { texts_.emplace_back(); }
+  Labels() = default;
+  Labels(const Labels&) = delete;
+  Labels& operator=(const Labels&) = delete;
+  ~Labels() {
+    for (auto& chunk : chunks_) delete[] chunk.load(std::memory_order_relaxed);
+  }
 
   Label intern(std::string_view text) {
     if (text.empty()) return 0;
     std::lock_guard lock(mutex_);
     const auto found = numbers_.find(std::string(text));
     if (found != numbers_.end()) return found->second;
-    const Label label = static_cast<Label>(texts_.size());
-    texts_.emplace_back(text);
-    numbers_.emplace(texts_.back(), label);
+    const Label label = count_.load(std::memory_order_relaxed);
+    EBB_ASSERT(label < chunk_size * chunks_.size());
+    auto& chunk = chunks_[label / chunk_size];
+    if (chunk.load(std::memory_order_relaxed) == nullptr) {
+      chunk.store(new std::string[chunk_size], std::memory_order_relaxed);
+    }
+    chunk.load(std::memory_order_relaxed)[label % chunk_size] = text;
+    numbers_.emplace(text, label);
+    count_.store(label + 1, std::memory_order_release);  // the text and its chunk are seen with the number
     return label;
   }
-  // Valid for the life of this table: a deque does not move its elements.
+  // Valid for the life of this table: what is written once never moves.
   std::string_view text(Label label) const {
-    std::lock_guard lock(mutex_);
-    return label < texts_.size() ? std::string_view(texts_[label]) : std::string_view();
+    if (label == 0 || label >= count_.load(std::memory_order_acquire)) return {};
+    return chunks_[label / chunk_size].load(std::memory_order_relaxed)[label % chunk_size];
   }
 
  private:
-  mutable std::mutex mutex_;
-  std::deque<std::string> texts_;
+  static constexpr Label chunk_size = 1024;
+
+  std::array<std::atomic<std::string*>, 4096> chunks_{};
+  std::atomic<Label> count_ = 1;
+  std::mutex mutex_;  // of those who intern: the control plane
   std::unordered_map<std::string, Label> numbers_;
 };
 

@@ -58,7 +58,10 @@ void Histogram::add(const Histogram& other) {
 }
 
 void Counters::record(const ExchangeRecord& record) {
-  requests[{record.listener, record.route, record.backend, record.endpoint, record.status, record.cause}] += 1;
+  SeriesKey key{record.listener, record.route, record.backend, record.endpoint, record.status, record.cause};
+  // Endpoints come and go; their series would pile up. Beyond the limit new ones are counted without their endpoint.
+  if (requests.size() >= series_max && !requests.contains(key)) key.endpoint = 0;
+  requests[key] += 1;
   latency_by_backend[record.backend].add(record.total);
   if (record.until_response > base::Duration::zero()) response_by_backend[record.backend].add(record.until_response);
 }

@@ -44,6 +44,8 @@ struct ClosedKey {
 };
 
 struct Counters {
+  static constexpr std::size_t series_max = 20'000;  // of `requests`, per worker
+
   boost::unordered_flat_map<SeriesKey, std::uint64_t, SeriesKeyHash> requests;
   boost::unordered_flat_map<base::Label, Histogram> latency_by_backend;   // total
   boost::unordered_flat_map<base::Label, Histogram> response_by_backend;  // until the first response byte

@@ -17,9 +17,11 @@ bool ReceiveBlocks::renew_first(std::uint32_t room) {
 }
 
 std::span<const iovec> ReceiveBlocks::prepare(unsigned blocks) {
+  // A lone block is used whole: a request with 16 KiB of body and its head fit.
   constexpr std::uint32_t most_bytes = base::BlockPool::body_size;
   if (!renew_first(blocks > 1 ? most_bytes : room_least)) return {};
-  parts_[0] = {held_[0].block()->data() + used_, std::min(held_[0].block()->capacity() - used_, most_bytes)};
+  const std::uint32_t room = held_[0].block()->capacity() - used_;
+  parts_[0] = {held_[0].block()->data() + used_, blocks > 1 ? std::min(room, most_bytes) : room};
   unsigned ready = 1;
   for (; ready < blocks; ++ready) {
     if (held_[ready].block() == nullptr) {

@@ -69,7 +69,7 @@ base::Result<std::unique_ptr<Reactor>> UringReactor::make(const SocketLimits& li
   return reactor;
 }
 
-UringReactor::UringReactor(const SocketLimits& limits) : Loop(limits), buffers_(blocks_) {}
+UringReactor::UringReactor(const SocketLimits& limits) : Loop(limits), buffers_(blocks_), receive_blocks_(blocks_) {}
 
 UringReactor::~UringReactor() {
   if (!ring_made_) return;

@@ -17,6 +17,7 @@
 #include "base/list.h"
 #include "base/slot_map.h"
 #include "reactor/loop.h"
+#include "reactor/receive_blocks.h"
 #include "reactor/socket_state.h"
 #include "reactor/uring_buffers.h"
 
@@ -119,6 +120,8 @@ class UringReactor final : public Loop {
   void unsettle(Socket& socket);
   void connected(Socket& socket, int result);
   void discarded(Socket& socket, int result);
+  void receive_directly(SocketId id);
+  void input_ended(Socket& socket, int sys);
   void received(Socket& socket, int result, std::uint32_t flags);
   void deliver(Socket& socket, base::Slice bytes);
   void sent(Socket& socket, int result);
@@ -139,6 +142,7 @@ class UringReactor final : public Loop {
   bool ring_enabled_ = false;
   std::size_t in_flight_ = 0;  // of all sockets
   UringBuffers buffers_;
+  ReceiveBlocks receive_blocks_;
   base::SlotMap<Listener> listeners_;
   base::SlotMap<Socket> sockets_;
   base::List<Socket, Ready> ready_;

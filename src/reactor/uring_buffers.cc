@@ -48,7 +48,7 @@ bool UringBuffers::refill() {
     const std::uint16_t id = empty_.back();
     empty_.pop_back();
     provided_[id] = base::Slice(*block, 0, 0);
-    io_uring_buf_ring_add(ring_, block->data(), base::BlockPool::body_size, id, io_uring_buf_ring_mask(entries), added);
+    io_uring_buf_ring_add(ring_, block->data(), block->capacity(), id, io_uring_buf_ring_mask(entries), added);
     added += 1;
   }
   if (added > 0) io_uring_buf_ring_advance(ring_, added);

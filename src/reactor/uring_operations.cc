@@ -101,7 +101,7 @@ void UringReactor::start_receive(Socket& socket) {
     sqe->ioprio |= IORING_RECVSEND_POLL_FIRST;  // nothing is there yet, as a rule
     socket.receiving = Receiving::repeatedly;
   } else {
-    io_uring_prep_recv(sqe, socket.fd(), nullptr, 0, 0);
+    io_uring_prep_recv(sqe, socket.fd(), nullptr, socket.mode == Receive::bulk ? base::BlockPool::body_size : 0, 0);
     socket.receiving = Receiving::once;
   }
   sqe->flags |= IOSQE_BUFFER_SELECT;

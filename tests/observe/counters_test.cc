@@ -72,6 +72,16 @@ TEST(Counters, AnExchangeWithoutAResponseHasNoResponseTime) {
   EXPECT_EQ(counters.latency_by_backend[3].count, 1u);
 }
 
+TEST(Counters, EndpointsThatComeAndGoDoNotMakeSeriesWithoutEnd) {
+  Counters counters;
+  ExchangeRecord record = sample_record();
+  for (record.endpoint = 1; record.endpoint <= 2 * Counters::series_max; ++record.endpoint) counters.record(record);
+  EXPECT_EQ(counters.requests.size(), Counters::series_max + 1);
+  std::uint64_t total = 0;
+  for (const auto& [key, count] : counters.requests) total += count;
+  EXPECT_EQ(total, 2 * Counters::series_max);
+}
+
 TEST(Counters, MergingAddsTotalsAndTakesTheMaximumOfWhatIsShared) {
   Counters sum, other;
   for (Counters* counters : {&sum, &other}) {
