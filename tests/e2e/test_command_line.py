@@ -23,7 +23,7 @@ FAULTS = {
     "unknown key": ("routes:", "rotues:", "3:1", "routes"),
     "key of a listener": ("protocol: http}", "protocoll: http}", "2:41", "protocol"),
     "value of protocol": ("protocol: http}", "protocol: htp}", "2:51", "http"),
-    "missing backend": ("{backend: api}", "{backend: apy}", "4:15", "name one of the backends"),
+    "missing backend": ("{backend: api}", "{backend: apy}", "4:15", "did you mean `api`?"),
     "bad address": ("127.0.0.1:9000", "127.0.0.1:90000", "7:36", "port"),
     "no list": ("  - {backend: api}", "  backend: api", "4:3", "list"),
     "duration": ("{backend: api}", "{backend: api, timeout: 5}", "4:29", "5s"),
