@@ -1,5 +1,7 @@
 """When a request is sent again, and when it must not be (RFC 9110 section 9.2.2)."""
 
+import threading
+
 import pytest
 
 import awkward
@@ -41,13 +43,17 @@ def test_post_that_the_backend_may_have_acted_on_is_not_sent_again(router, backe
 
 
 def test_post_does_not_meet_a_connection_that_the_backend_closed_while_idle(router, backend):
+    closed = threading.Event()  # on loopback the FIN is at the router's socket when shutdown(2) returns
+
     def close(stream, _):
         stream.finish_sending()
+        closed.set()
         stream.read_to_end()
 
     service = backend(awkward.scripted(awkward.once_then(response(b"first"), close), awkward.named("fresh")))
     one = router(configuration(service.port))
     assert one.get().body == b"first"
+    assert closed.wait(5)
     with one.dial() as client:
         client.send(request("POST", body=b"once only"))
         assert client.read_response().body == b"fresh"
