@@ -59,7 +59,8 @@ NGINX_PROXY = """
   }}
 """
 
-# splice was measured and costs HAProxy more than it saves on loopback, hence it is off.
+# HAProxy's own splice is off: an earlier measurement on such a machine gave 1,491 MB per CPU second with it and 1,541
+# without. It has not been repeated here.
 HAPROXY = """
 global
   nbthread 1
