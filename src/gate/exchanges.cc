@@ -116,8 +116,8 @@ void Exchanges::choose(Exchange& exchange) {
     detach_endpoint(exchange);
     exchange.tried.push_back(chosen);
     exchange.last_failure = opened.error().cause;
-    core_.counters.retries[static_cast<std::size_t>(opened.error().cause)] += 1;
-    if (exchange.tries > backend.model.retries) return fail(exchange, Event::failed, opened.error().cause);
+    if (exchange.tries > backend.model.retries) return fail(exchange, Event::failed, exchange.last_failure);
+    core_.counters.retries[static_cast<std::size_t>(exchange.last_failure)] += 1;
   }
 }
 

@@ -37,12 +37,6 @@ struct Histogram {
   void add(const Histogram& other);
 };
 
-struct ClosedKey {
-  base::Side side;  // client or backend
-  base::Cause cause;
-  friend bool operator==(const ClosedKey&, const ClosedKey&) = default;
-};
-
 struct Counters {
   static constexpr std::size_t series_max = 20'000;  // of `requests`, per worker
 
