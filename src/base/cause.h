@@ -34,6 +34,9 @@ enum class Side : std::uint8_t { none, client, backend, self };
   X(client_tls_timeout,        client,    0, "the TLS handshake did not end in time")                              \
   X(client_tls_name_refused,   client,    0, "no certificate serves the name that the client asked for")           \
   X(client_misdirected,        client,  421, "this connection does not serve that authority")                      \
+  X(client_protocol_error,     client,    0, "the client broke the rules of HTTP/2")                               \
+  X(client_flood,              client,    0, "the client sent more control frames or resets than it may")          \
+  X(client_cancelled,          client,    0, "the client cancelled the request")                                   \
   X(route_not_found,           client,  404, "no route matches the host and path")                                 \
   X(backend_empty,             backend, 503, "the backend has no endpoint that may take the request")              \
   X(backend_refused,           backend, 502, "the endpoint refused the connection")                                \
@@ -47,6 +50,14 @@ enum class Side : std::uint8_t { none, client, backend, self };
   X(backend_response_timeout,  backend, 504, "the endpoint did not begin its response in time")                    \
   X(backend_body_timeout,      backend, 504, "the response body stopped arriving")                                 \
   X(backend_write_timeout,     backend, 504, "the endpoint stopped reading the request")                           \
+  X(backend_protocol_error,    backend, 502, "the endpoint broke the rules of HTTP/2")                             \
+  X(backend_refused_stream,    backend, 503, "the endpoint did not process the request")                           \
+  X(backend_stream_reset,      backend, 502, "the endpoint gave up the request")                                   \
+  X(backend_ping_timeout,      backend, 504, "the endpoint did not answer a PING")                                 \
+  X(backend_going_away,        none,      0, "the endpoint takes no new requests on this connection")              \
+  X(backend_tls_failed,        backend, 502, "the TLS handshake with the endpoint failed")                         \
+  X(backend_tls_untrusted,     backend, 502, "the endpoint's certificate cannot be trusted")                       \
+  X(backend_max_age,           none,      0, "the connection to the endpoint was as old as it may get")            \
   X(backend_idle_closed,       none,      0, "the endpoint closed its idle connection")                            \
   X(backend_idle_timeout,      none,      0, "the pooled connection was not needed for too long")                  \
   X(backend_idle_budget,       none,      0, "the pool holds as many idle connections as it may")                  \
