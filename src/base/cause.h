@@ -33,6 +33,8 @@ enum class Side : std::uint8_t { none, client, backend, self };
   X(client_tls_failed,         client,    0, "the TLS handshake or a TLS record failed")                           \
   X(client_tls_timeout,        client,    0, "the TLS handshake did not end in time")                              \
   X(client_tls_name_refused,   client,    0, "no certificate serves the name that the client asked for")           \
+  X(client_tls_untrusted,      client,    0, "the client's certificate is missing or cannot be trusted")           \
+  X(client_bad_proxy_header,   client,    0, "the PROXY protocol header is missing or malformed")                  \
   X(client_misdirected,        client,  421, "this connection does not serve that authority")                      \
   X(client_protocol_error,     client,    0, "the client broke the rules of HTTP/2")                               \
   X(client_flood,              client,    0, "the client sent more control frames or resets than it may")          \
@@ -53,6 +55,7 @@ enum class Side : std::uint8_t { none, client, backend, self };
   X(backend_protocol_error,    backend, 502, "the endpoint broke the rules of HTTP/2")                             \
   X(backend_refused_stream,    backend, 503, "the endpoint did not process the request")                           \
   X(backend_stream_reset,      backend, 502, "the endpoint gave up the request")                                   \
+  X(backend_no_upgrade,        backend, 502, "the endpoint does not take this kind of upgrade")                    \
   X(backend_ping_timeout,      backend, 504, "the endpoint did not answer a PING")                                 \
   X(backend_going_away,        none,      0, "the endpoint takes no new requests on this connection")              \
   X(backend_tls_failed,        backend, 502, "the TLS handshake with the endpoint failed")                         \

@@ -2,20 +2,15 @@
 
 #include <openssl/pem.h>
 
-#include <algorithm>
 #include <ctime>
+
+#include "wire/host_name.h"
 
 namespace ebb::wire {
 
 namespace {
 
 using NamesPointer = std::unique_ptr<GENERAL_NAMES, FreeWith<GENERAL_NAMES_free>>;
-
-constexpr std::size_t longest_name = 253;  // RFC 1035 section 2.3.4, in text form
-
-bool is_name_character(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.';
-}
 
 BioPointer reader(const std::string& pem) {
   return BioPointer(BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())));
@@ -92,18 +87,6 @@ std::int64_t expiry_of(const X509* leaf) {
 }
 
 }  // namespace
-
-std::string normal_name(std::string_view text) {
-  if (text.ends_with('.')) text.remove_suffix(1);
-  if (text.empty() || text.size() > longest_name) return "";
-  std::string name(text);
-  for (char& c : name) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  const std::string_view plain = name.starts_with("*.") ? std::string_view(name).substr(2) : std::string_view(name);
-  const bool usable = !plain.empty() && plain.front() != '.' && std::ranges::all_of(plain, is_name_character);
-  return usable ? name : "";
-}
 
 std::expected<Certificate, std::string> read_certificate(const CertificateSource& source) {
   ERR_clear_error();

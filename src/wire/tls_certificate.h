@@ -25,7 +25,4 @@ struct Certificate {
 // The error is a sentence that names the file and the remedy.
 std::expected<Certificate, std::string> read_certificate(const CertificateSource& source);
 
-// Lower case without a trailing dot; "" if it cannot be a host name or a wildcard of exactly one whole label.
-std::string normal_name(std::string_view text);
-
 }  // namespace ebb::wire

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "wire/host_name.h"
 #include "wire/tls_tickets.h"
 
 namespace ebb::wire {

@@ -1,0 +1,50 @@
+// Reads the first message of a TLS connection without taking part in it: passthrough routes by the name in it, and the
+// bytes go on untouched. A pure function over the bytes from the first one on; calling again with more bytes gives the
+// same answer as calling once with all, so the caller keeps nothing but the bytes.
+//
+// Before: the reactor. Next: wire/tls, or the backend that gets these bytes.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/block.h"
+#include "wire/h1_head.h"
+
+namespace ebb::wire {
+
+// RFC 8446 section 6. Those that a connection may get which is refused before a TlsSession exists.
+enum class Alert : std::uint8_t {
+  none = 0,  // close_notify in the protocol: never sent as a fatal alert
+  handshake_failure = 40,
+  decode_error = 50,
+  protocol_version = 70,
+  unrecognized_name = 112,
+};
+
+struct ClientHello {
+  std::string server_name;    // lower case, a valid host name; "" if none was asked for
+  std::string alpn_list;      // as on the wire: each name behind a byte with its length; "" if none was offered
+  Alert alert = Alert::none;  // refused: what to tell the peer; none if it does not speak TLS and could not read it
+
+  bool offers(std::string_view protocol) const;
+};
+
+// The message itself. OpenSSL sends about 500 bytes, browsers with post-quantum keys about 1,800; session tickets and
+// padding may add to that.
+inline constexpr std::size_t client_hello_message_max = 16384;
+// The message with its record headers: that of 16 KiB in up to 64 records, that of 2,700 bytes in one-byte records.
+// What comes before the limit fits one large block.
+inline constexpr std::size_t client_hello_bytes_max = client_hello_message_max + std::size_t{64} * 5;
+static_assert(client_hello_bytes_max <= base::BlockPool::large_size);
+
+// `bytes` begins at the first byte of the connection. Complete: `consumed` is the end of the record that ends the
+// message. Refused: the cause is client_tls_failed.
+Parsed parse_client_hello(std::string_view bytes, ClientHello& out);
+
+// A record with a fatal alert, for a connection whose ClientHello led nowhere.
+std::array<char, 7> fatal_alert(Alert alert);
+
+}  // namespace ebb::wire
