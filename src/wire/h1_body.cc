@@ -12,42 +12,6 @@ namespace {
 
 constexpr std::uint64_t size_max = std::numeric_limits<std::int64_t>::max();
 
-// RFC 9110 6.5.1: what must be known before the content cannot be told behind it. Framing, routing, authentication,
-// request modifiers, how the content is to be read, and what belongs to one connection.
-constexpr std::string_view forbidden_in_trailers[] = {
-    "accept-encoding",
-    "age",
-    "authorization",
-    "cache-control",
-    "content-encoding",
-    "content-range",
-    "content-type",
-    "cookie",
-    "expires",
-    "if-match",
-    "if-modified-since",
-    "if-none-match",
-    "if-range",
-    "if-unmodified-since",
-    "location",
-    "max-forwards",
-    "pragma",
-    "proxy-authenticate",
-    "proxy-authorization",
-    "range",
-    "retry-after",
-    "set-cookie",
-    "vary",
-    "www-authenticate",
-};
-
-// Of the fields that the router itself knows, only Referer and User-Agent change nothing about the message.
-bool may_be_trailer(const Field& field) {
-  if (field.id != FieldId::other) return field.id == FieldId::referer || field.id == FieldId::user_agent;
-  return std::ranges::none_of(forbidden_in_trailers,
-                              [&](std::string_view name) { return equals_ignoring_case(field.name, name); });
-}
-
 int hex_digit(char c) {
   if (scan::is_digit(c)) return c - '0';
   const char lower = scan::lower(c);

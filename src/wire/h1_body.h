@@ -56,7 +56,6 @@ class BodyReader {
     broken
   };
   static constexpr std::uint8_t size_digits_max = 16;
-  static constexpr std::size_t trailer_bytes_max = 8192;
   static constexpr std::size_t extension_bytes_max = 4096;  // over the whole message: a flood otherwise
 
   Step next_payload(std::string_view bytes, std::size_t at);

@@ -2,6 +2,7 @@
 
 #include <arpa/inet.h>
 
+#include <algorithm>
 #include <cstring>
 #include <limits>
 
@@ -101,12 +102,70 @@ bool valid_ipv6(std::string_view text) {
   return inet_pton(AF_INET6, terminated, &address) == 1;
 }
 
+// RFC 9110 6.5.1: what must be known before the content cannot be told behind it. Framing, routing, authentication,
+// request modifiers, how the content is to be read, and what belongs to one connection.
+constexpr std::string_view forbidden_in_trailers[] = {
+    "accept-encoding",
+    "age",
+    "authorization",
+    "cache-control",
+    "content-encoding",
+    "content-range",
+    "content-type",
+    "cookie",
+    "expires",
+    "if-match",
+    "if-modified-since",
+    "if-none-match",
+    "if-range",
+    "if-unmodified-since",
+    "location",
+    "max-forwards",
+    "pragma",
+    "proxy-authenticate",
+    "proxy-authorization",
+    "range",
+    "retry-after",
+    "set-cookie",
+    "vary",
+    "www-authenticate",
+};
+
 }  // namespace
 
 FieldId field_id(std::string_view name) {
   if (name.size() < 2) return FieldId::other;
   const Known& known = slots[slot_of(name.size(), name.front(), name[name.size() - 2], multiplier)];
   return known.name.size() == name.size() && is_name(name, known.name) ? known.id : FieldId::other;
+}
+
+Method method_of(std::string_view text) {
+  switch (text.size()) {
+    case 3: return text == "GET" ? Method::get : text == "PUT" ? Method::put : Method::other;
+    case 4: return text == "POST" ? Method::post : text == "HEAD" ? Method::head : Method::other;
+    case 5: return text == "PATCH" ? Method::patch : text == "TRACE" ? Method::trace : Method::other;
+    case 6: return text == "DELETE" ? Method::delete_ : Method::other;
+    case 7: return text == "OPTIONS" ? Method::options : text == "CONNECT" ? Method::connect : Method::other;
+    default: return Method::other;
+  }
+}
+
+bool is_token(std::string_view text) {
+  const char* end = text.data() + text.size();
+  return !text.empty() && scan::skip_token(text.data(), end) == end;
+}
+
+bool is_field_value(std::string_view text) {
+  if (text.empty()) return true;
+  const char* end = text.data() + text.size();
+  return !scan::is_blank(text.front()) && !scan::is_blank(text.back()) && scan::skip_value(text.data(), end) == end;
+}
+
+// Of the fields that the router itself knows, only Referer and User-Agent change nothing about the message.
+bool may_be_trailer(const Field& field) {
+  if (field.id != FieldId::other) return field.id == FieldId::referer || field.id == FieldId::user_agent;
+  return std::ranges::none_of(forbidden_in_trailers,
+                              [&](std::string_view name) { return equals_ignoring_case(field.name, name); });
 }
 
 FieldLine read_field_line(const char* at, const char* end) {

@@ -21,6 +21,14 @@ struct FieldLine {
 FieldLine read_field_line(const char* at, const char* end);
 
 FieldId field_id(std::string_view name);
+Method method_of(std::string_view text);
+
+bool is_token(std::string_view text);
+bool is_field_value(std::string_view text);  // may be empty; no blanks around it
+
+inline constexpr std::size_t trailer_bytes_max = 8192;
+// RFC 9110 6.5.1; others are dropped from trailers.
+bool may_be_trailer(const Field& field);
 
 // Digits only, at most 2^63-1 (RFC 9110 8.6); leading zeros are harmless.
 bool read_content_length(std::string_view value, std::uint64_t& length);

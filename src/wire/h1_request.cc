@@ -11,29 +11,6 @@ using base::Cause;
 
 Parsed bad_request(const char* why) { return refused(Cause::client_bad_request, why); }
 
-Method method_of(std::string_view text) {
-  switch (text.size()) {
-    case 3: return text == "GET" ? Method::get : text == "PUT" ? Method::put : Method::other;
-    case 4: return text == "POST" ? Method::post : text == "HEAD" ? Method::head : Method::other;
-    case 5: return text == "PATCH" ? Method::patch : text == "TRACE" ? Method::trace : Method::other;
-    case 6: return text == "DELETE" ? Method::delete_ : Method::other;
-    case 7: return text == "OPTIONS" ? Method::options : text == "CONNECT" ? Method::connect : Method::other;
-    default: return Method::other;
-  }
-}
-
-// Fields is not among them: clearing its count is enough, and it is 10 KiB.
-void reset(RequestHead& head) {
-  head.method = Method::other;
-  head.method_text = head.target = head.authority = head.path = head.upgrade = {};
-  head.minor = 1;
-  head.framing = Framing::none;
-  head.content_length = 0;
-  head.keep_alive = true;
-  head.expect_continue = head.te_trailers = false;
-  head.fields.clear();
-}
-
 // Reads one head; `at_` moves over the request line piece by piece. Each piece either stands, is refused by its first
 // offending byte, or is not complete yet.
 class RequestReader {
@@ -190,8 +167,19 @@ Parsed RequestReader::read() {
 
 }  // namespace
 
+void clear(RequestHead& head) {
+  head.method = Method::other;
+  head.method_text = head.target = head.authority = head.path = head.upgrade = {};
+  head.minor = 1;
+  head.framing = Framing::none;
+  head.content_length = 0;
+  head.keep_alive = true;
+  head.expect_continue = head.te_trailers = false;
+  head.fields.clear();
+}
+
 Parsed parse_request(std::string_view bytes, const HeadLimits& limits, RequestHead& out) {
-  reset(out);
+  clear(out);
   // Bytes beyond the limit are never looked at: the answer then cannot depend on how many of them have arrived.
   RequestReader reader(bytes.substr(0, limits.head_bytes), limits, out);
   const Parsed parsed = reader.read();

@@ -16,17 +16,6 @@ constexpr std::uint16_t not_modified = 304;
 
 Parsed bad_response(const char* why) { return refused(Cause::backend_bad_response, why); }
 
-void reset(ResponseHead& head) {
-  head.status = 0;
-  head.reason = head.upgrade = {};
-  head.minor = 1;
-  head.framing = Framing::none;
-  head.content_length = 0;
-  head.has_length = false;
-  head.keep_alive = true;
-  head.fields.clear();
-}
-
 // `consumed` is the length of the status line. The space behind the code is missing from some servers when there is
 // no reason; nothing else could be meant by it.
 Parsed read_status_line(std::string_view bytes, ResponseHead& out) {
@@ -95,8 +84,19 @@ Parsed read_response(std::string_view bytes, const HeadLimits& limits, Method re
 
 }  // namespace
 
+void clear(ResponseHead& head) {
+  head.status = 0;
+  head.reason = head.upgrade = {};
+  head.minor = 1;
+  head.framing = Framing::none;
+  head.content_length = 0;
+  head.has_length = false;
+  head.keep_alive = true;
+  head.fields.clear();
+}
+
 Parsed parse_response(std::string_view bytes, const HeadLimits& limits, Method request_method, ResponseHead& out) {
-  reset(out);
+  clear(out);
   // As for requests: bytes beyond the limit are never looked at.
   const Parsed parsed = read_response(bytes.substr(0, limits.head_bytes), limits, request_method, out);
   if (parsed.status == Status::incomplete && bytes.size() >= limits.head_bytes) {

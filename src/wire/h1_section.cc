@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "wire/h1_field.h"
-#include "wire/h1_scan.h"
 
 namespace ebb::wire {
 namespace {
@@ -31,11 +30,6 @@ Parsed note_content_length(const Field& field, SectionFacts& facts) {
   if (!read_content_length(field.value, facts.content_length)) return refused_request("invalid Content-Length");
   facts.has_length = true;
   return accepted;
-}
-
-bool is_token(std::string_view text) {
-  const char* end = text.data() + text.size();
-  return !text.empty() && scan::skip_token(text.data(), end) == end;
 }
 
 // Only one final `chunked` is served. The rest is told apart for the answer's sake: a coding that we do not implement
@@ -119,7 +113,9 @@ Parsed note_upgrade(Field& field, SectionFacts& facts) {
   return accepted;
 }
 
-Parsed note(Field& field, const SectionRules& rules, SectionFacts& facts) {
+}  // namespace
+
+Parsed note_field(Field& field, const SectionRules& rules, SectionFacts& facts) {
   switch (field.id) {
     case FieldId::host: return rules.request ? note_host(field, facts) : accepted;
     case FieldId::content_length: return note_content_length(field, facts);
@@ -136,6 +132,8 @@ Parsed note(Field& field, const SectionRules& rules, SectionFacts& facts) {
     default: return accepted;
   }
 }
+
+namespace {
 
 // RFC 9110 7.6.1: fields that Connection names belong to this connection only.
 void mark_nominated(Fields& fields) {
@@ -165,7 +163,7 @@ Parsed read_section(std::string_view bytes, const char* at, const SectionRules& 
     if (line.status == FieldLine::Status::empty) break;
     if (fields.size() >= fields_limit) return refused(Cause::client_head_too_large, "too many fields");
     if (line.field.id != FieldId::other) {
-      const Parsed verdict = note(line.field, rules, facts);
+      const Parsed verdict = note_field(line.field, rules, facts);
       if (verdict.status == Parsed::Status::refused) return verdict;
     }
     fields.add(line.field);

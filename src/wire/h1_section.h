@@ -41,6 +41,14 @@ struct SectionRules {
 Parsed read_section(std::string_view bytes, const char* at, const SectionRules& rules, Fields& fields,
                     SectionFacts& facts);
 
+// What one field says, for fields with an id. HTTP/2 asks this too (h2_heads), so that nothing passes there that would
+// be refused here. Not refused: `status` is incomplete.
+Parsed note_field(Field& field, const SectionRules& rules, SectionFacts& facts);
+
+// Back to how they were made. `fields` keeps its bytes: clearing the count is enough, and it is 10 KiB.
+void clear(RequestHead& head);
+void clear(ResponseHead& head);
+
 inline Parsed refused(base::Cause cause, const char* why) {
   return {.status = Parsed::Status::refused, .cause = cause, .why = why};
 }
