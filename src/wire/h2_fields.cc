@@ -1,0 +1,93 @@
+#include "wire/h2_fields.h"
+
+#include <charconv>
+
+#include "wire/h1_field.h"
+
+namespace ebb::wire {
+namespace {
+
+constexpr std::uint16_t switching_protocols = 101;
+constexpr std::uint16_t ok = 200;
+
+bool passes(const Field& field) {
+  if (field.hop) return false;
+  switch (field.id) {
+    case FieldId::host:
+    case FieldId::connection:
+    case FieldId::content_length:
+    case FieldId::transfer_encoding:
+    case FieldId::te:
+    case FieldId::upgrade:
+    case FieldId::keep_alive:
+    case FieldId::proxy_connection: return false;
+    default: return true;
+  }
+}
+
+// RFC 8441 5: the key and its answer prove to an HTTP/1 client that nobody took the handshake for a request.
+bool is_websocket_proof(const Field& field) {
+  return field.id == FieldId::other && (equals_ignoring_case(field.name, "sec-websocket-key") ||
+                                        equals_ignoring_case(field.name, "sec-websocket-accept"));
+}
+
+std::uint8_t* bytes_of(std::string_view text) {
+  return reinterpret_cast<std::uint8_t*>(const_cast<char*>(text.data()));  // nghttp2 reads them only
+}
+
+}  // namespace
+
+H2Fields& H2Fields::of_this_thread() {
+  thread_local H2Fields fields;
+  return fields;
+}
+
+void H2Fields::add(std::string_view name, std::string_view value) {
+  if (count_ == pairs_.size()) return;
+  pairs_[count_++] = {bytes_of(name), bytes_of(value), name.size(), value.size(), NGHTTP2_NV_FLAG_NONE};
+}
+
+void H2Fields::add_length(std::uint64_t length) {
+  const char* end = std::to_chars(length_, length_ + sizeof length_, length).ptr;
+  add("content-length", {length_, end});
+}
+
+void H2Fields::set_response(const ResponseHead& head) {
+  count_ = 0;
+  const bool tunnel = head.status == switching_protocols;
+  const char* end = std::to_chars(status_, status_ + sizeof status_, tunnel ? ok : head.status).ptr;
+  add(":status", {status_, end});
+  for (const Field& field : head.fields.all()) {
+    if (passes(field) && !(tunnel && is_websocket_proof(field))) add(field.name, field.value);
+  }
+  if (head.has_length && !tunnel) add_length(head.content_length);
+}
+
+void H2Fields::set_request(const RequestHead& head, std::string_view scheme) {
+  count_ = 0;
+  const bool tunnel = !head.upgrade.empty();
+  add(":method", tunnel ? std::string_view("CONNECT") : head.method_text);
+  if (tunnel) add(":protocol", head.upgrade);
+  add(":scheme", scheme);
+  add(":authority", head.authority);
+  add(":path", head.path);
+  for (const Field& field : head.fields.all()) {
+    if (passes(field) && !(tunnel && is_websocket_proof(field))) add(field.name, field.value);
+  }
+  if (head.framing == Framing::length && !tunnel) add_length(head.content_length);
+  if (head.te_trailers) add("te", "trailers");
+}
+
+void H2Fields::set_trailers(std::string_view lines) {
+  count_ = 0;
+  const char* at = lines.data();
+  const char* end = at + lines.size();
+  while (at != end) {
+    const FieldLine line = read_field_line(at, end);
+    if (line.status != FieldLine::Status::field) return;
+    add(line.field.name, line.field.value);
+    at = line.next;
+  }
+}
+
+}  // namespace ebb::wire

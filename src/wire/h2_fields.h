@@ -1,0 +1,38 @@
+// Heads to the name/value pairs that nghttp2 takes. Hop-by-hop and connection fields stay behind, as in h1_write.
+// nghttp2 copies the pairs and writes the names in lower case, so views are enough.
+#pragma once
+
+#include <nghttp2/nghttp2.h>
+
+#include <array>
+#include <span>
+#include <string_view>
+
+#include "wire/h1_head.h"
+
+namespace ebb::wire {
+
+class H2Fields {
+ public:
+  static H2Fields& of_this_thread();  // 10 KiB, in use only until nghttp2 has copied it
+
+  void set_response(const ResponseHead& head);
+  void set_request(const RequestHead& head, std::string_view scheme);
+  void set_trailers(std::string_view lines);
+
+  const nghttp2_nv* data() const { return pairs_.data(); }
+  std::size_t size() const { return count_; }
+
+ private:
+  static constexpr std::size_t own_pairs_max = 8;  // pseudo fields, content-length, te
+
+  void add(std::string_view name, std::string_view value);
+  void add_length(std::uint64_t length);
+
+  std::array<nghttp2_nv, fields_max + own_pairs_max> pairs_;
+  std::size_t count_ = 0;
+  char status_[4] = {};
+  char length_[20] = {};
+};
+
+}  // namespace ebb::wire

@@ -1,0 +1,245 @@
+// The door: what the gate calls. Next: h2_callbacks and h2_events (from receive), h2_output (from collect).
+#include <algorithm>
+
+#include "wire/h2_fields.h"
+#include "wire/h2_state.h"
+
+namespace ebb::wire {
+namespace {
+
+using base::Cause;
+using Inbound = H2Stream::Inbound;
+using Outbound = H2Stream::Outbound;
+
+constexpr std::size_t spare_max = 16;
+
+std::uint32_t code_of(Cause cause, bool unprocessed) {
+  if (unprocessed) return NGHTTP2_REFUSED_STREAM;
+  if (cause == Cause::completed) return NGHTTP2_NO_ERROR;
+  if (cause == Cause::cancelled || base::name(cause).starts_with("client_")) return NGHTTP2_CANCEL;
+  return NGHTTP2_INTERNAL_ERROR;
+}
+
+}  // namespace
+
+H2Session::State::State(Role role_of_us, const H2Limits& limits_given, H2Listener& listener_given)
+    : role(role_of_us),
+      limits(limits_given),
+      listener(listener_given),
+      budget(limits.head.head_bytes),
+      scan(role == Role::server ? NGHTTP2_CLIENT_MAGIC_LEN : 0),
+      block(limits.head.head_bytes),
+      session(make_session()) {}
+
+void H2Session::State::fail(Cause because, const char* words, std::uint32_t code) {
+  if (!is_open()) return;
+  status = Status::failed;
+  cause = because;
+  why = words;
+  nghttp2_session_terminate_session(session.get(), code);
+}
+
+void H2Session::State::fail_flood(const char* words) {
+  fail(role == Role::server ? Cause::client_flood : Cause::backend_protocol_error, words, NGHTTP2_ENHANCE_YOUR_CALM);
+}
+
+void H2Session::State::spend(const char* overspent) {
+  if (overspent != nullptr) fail_flood(overspent);
+}
+
+Cause H2Session::State::protocol_error() const {
+  return role == Role::server ? Cause::client_protocol_error : Cause::backend_protocol_error;
+}
+
+H2Stream* H2Session::State::find(StreamId id) {
+  const auto at = std::ranges::lower_bound(streams, id, {}, [](const auto& stream) { return stream->id; });
+  return at != streams.end() && (*at)->id == id ? at->get() : nullptr;
+}
+
+H2Stream& H2Session::State::open_stream(StreamId id) {
+  EBB_ASSERT(streams.empty() || streams.back()->id < id);  // RFC 9113 5.1.1
+  if (spare.empty()) spare.push_back(std::make_unique<H2Stream>());
+  streams.push_back(std::move(spare.back()));
+  spare.pop_back();
+  H2Stream& stream = *streams.back();
+  stream.id = id;
+  return stream;
+}
+
+void H2Session::State::drop(H2Stream& stream) {
+  if (stream.unread > 0) nghttp2_session_consume_connection(session.get(), stream.unread);
+  const auto at = std::ranges::lower_bound(streams, stream.id, {}, [](const auto& each) { return each->id; });
+  std::unique_ptr<H2Stream> dropped = std::move(*at);
+  streams.erase(at);
+  if (spare.size() == spare_max) return;
+  dropped->unlink();
+  dropped->inbound = Inbound::body;
+  dropped->outbound = Outbound::head;
+  dropped->method = Method::other;
+  dropped->deferred = dropped->held_back = false;
+  dropped->unread = 0;
+  dropped->payload.clear();
+  dropped->trailers.clear();
+  spare.push_back(std::move(dropped));
+}
+
+void H2Session::State::reset_stream(H2Stream& stream, std::uint32_t code) {
+  nghttp2_submit_rst_stream(session.get(), NGHTTP2_FLAG_NONE, stream.id, code);
+  drop(stream);
+}
+
+void H2Session::State::fail_stream(H2Stream& stream, Cause because, bool unprocessed) {
+  const StreamId id = stream.id;
+  const bool told = is_open() && !stream.over() && stream.inbound != Inbound::refused;
+  drop(stream);
+  if (told) listener.on_stream_failed(id, because, unprocessed);
+}
+
+// How many bytes come before the end of the header of a frame that the peer may not send any more.
+std::size_t H2Session::State::admit(std::string_view bytes, const char*& overspent) {
+  std::string_view rest = bytes;
+  FrameHeader header;
+  while (!rest.empty()) {
+    if (!scan.next(rest, header)) continue;
+    overspent = budget.take(header, now);
+    if (overspent != nullptr) break;
+  }
+  return overspent == nullptr ? bytes.size() : bytes.size() - rest.size() - 1;
+}
+
+void H2Session::State::feed(const base::Slice& bytes) {
+  received = &bytes;
+  const ssize_t taken =
+      nghttp2_session_mem_recv(session.get(), reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size());
+  received = nullptr;
+  if (taken >= 0) return;
+  const int error = static_cast<int>(taken);
+  if (error == NGHTTP2_ERR_FLOODED || error == NGHTTP2_ERR_TOO_MANY_CONTINUATIONS) {
+    return fail_flood(nghttp2_strerror(error));
+  }
+  fail(protocol_error(), nghttp2_strerror(error), NGHTTP2_PROTOCOL_ERROR);
+}
+
+H2Session::H2Session(Role role, const H2Limits& limits, H2Listener& listener)
+    : state_(std::make_unique<State>(role, limits, listener)) {}
+H2Session::~H2Session() = default;
+
+H2Session::Status H2Session::receive(const base::Slice& bytes, base::Instant now) {
+  State& state = *state_;
+  if (!state.is_open() || bytes.empty()) return state.status;
+  state.now = now;
+  const char* overspent = nullptr;
+  const std::size_t admitted = state.admit(bytes.view(), overspent);
+  state.feed(bytes.part(0, static_cast<std::uint32_t>(admitted)));
+  state.spend(overspent);
+  state.take_control_frames();
+  return state.status;
+}
+
+Cause H2Session::cause() const { return state_->cause; }
+const char* H2Session::why() const { return state_->why.c_str(); }
+
+void H2Session::respond(StreamId id, const ResponseHead& head, bool whole) {
+  State& state = *state_;
+  H2Stream* stream = state.find(id);
+  if (stream == nullptr || stream->outbound != Outbound::head) return;
+  H2Fields& fields = H2Fields::of_this_thread();
+  fields.set_response(head);
+  if (head.interim()) {
+    nghttp2_submit_headers(state.session.get(), NGHTTP2_FLAG_NONE, id, nullptr, fields.data(), fields.size(), nullptr);
+    return;
+  }
+  stream->outbound = whole ? Outbound::finishing : Outbound::open;
+  const nghttp2_data_provider payload = state.payload_provider();
+  nghttp2_submit_response(state.session.get(), id, fields.data(), fields.size(), whole ? nullptr : &payload);
+}
+
+StreamId H2Session::request(const RequestHead& head, std::string_view scheme, bool whole) {
+  State& state = *state_;
+  if (!may_open()) return 0;
+  H2Fields& fields = H2Fields::of_this_thread();
+  fields.set_request(head, scheme);
+  const nghttp2_data_provider payload = state.payload_provider();
+  const StreamId id = nghttp2_submit_request(state.session.get(), nullptr, fields.data(), fields.size(),
+                                             whole ? nullptr : &payload, nullptr);
+  if (id <= 0) return 0;
+  state.requests_unsent += 1;
+  state.budget.stream_opened();
+  H2Stream& stream = state.open_stream(id);
+  stream.inbound = Inbound::head;
+  stream.outbound = whole ? Outbound::finishing : Outbound::open;
+  stream.method = head.upgrade.empty() ? head.method : Method::connect;
+  return id;
+}
+
+bool H2Session::may_open() const {
+  const State& state = *state_;
+  if (state.role == Role::server || !state.is_open() || state.peer_going_away || state.we_go_away) return false;
+  return nghttp2_session_check_request_allowed(state.session.get()) != 0 &&
+         state.streams.size() <
+             nghttp2_session_get_remote_settings(state.session.get(), NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS);
+}
+
+bool H2Session::peer_takes_extended_connect() const {
+  return nghttp2_session_get_remote_settings(state_->session.get(), NGHTTP2_SETTINGS_ENABLE_CONNECT_PROTOCOL) == 1;
+}
+
+bool H2Session::settings_received() const { return state_->settings_came; }
+
+void H2Session::send(StreamId id, base::Chain&& payload) {
+  base::Chain taken = std::move(payload);  // also when nobody wants it
+  H2Stream* stream = state_->find(id);
+  if (stream == nullptr || stream->outbound != Outbound::open || taken.empty()) return;
+  stream->payload.push(std::move(taken));
+  if (!stream->linked()) state_->waiting.push_back(*stream);
+  state_->wake(*stream);
+}
+
+void H2Session::finish(StreamId id, std::string_view trailers) {
+  H2Stream* stream = state_->find(id);
+  if (stream == nullptr || stream->outbound != Outbound::open) return;
+  stream->outbound = Outbound::finishing;
+  stream->trailers = trailers;
+  state_->wake(*stream);
+}
+
+std::size_t H2Session::unsent(StreamId id) const {
+  const H2Stream* stream = state_->find(id);
+  return stream == nullptr ? 0 : stream->payload.bytes();
+}
+
+void H2Session::reset(StreamId id, Cause cause, bool unprocessed) {
+  H2Stream* stream = state_->find(id);
+  if (stream != nullptr) state_->reset_stream(*stream, code_of(cause, unprocessed));
+}
+
+void H2Session::consumed(StreamId id, std::size_t bytes) {
+  H2Stream* stream = state_->find(id);
+  if (stream == nullptr) return;  // its bytes were given back when it ended
+  EBB_ASSERT(bytes <= stream->unread);
+  stream->unread -= bytes;
+  nghttp2_session_consume(state_->session.get(), id, bytes);
+}
+
+std::size_t H2Session::streams() const { return state_->streams.size(); }
+
+void H2Session::ping() {
+  state_->pings_unanswered += 1;
+  nghttp2_submit_ping(state_->session.get(), NGHTTP2_FLAG_NONE, nullptr);
+}
+
+void H2Session::go_away(Cause cause) {
+  State& state = *state_;
+  const bool warned = std::exchange(state.we_go_away, true);
+  if (state.role == Role::server && !warned) {
+    nghttp2_submit_shutdown_notice(state.session.get());
+    return;
+  }
+  // The cause's name goes along for whoever debugs the other side.
+  const std::string_view name = base::name(cause);
+  nghttp2_submit_goaway(state.session.get(), NGHTTP2_FLAG_NONE,
+                        nghttp2_session_get_last_proc_stream_id(state.session.get()), NGHTTP2_NO_ERROR,
+                        reinterpret_cast<const std::uint8_t*>(name.data()), name.size());
+}
+
+}  // namespace ebb::wire

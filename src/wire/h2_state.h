@@ -1,0 +1,138 @@
+// What an H2Session holds. nghttp2 keeps the protocol's own state; here is what it does not know: the payload that
+// waits, what was told to the listener, and what the peer has spent.
+//
+//   H2Session ─ owns ─ State ─ owns ─ nghttp2_session
+//                        └─ owns ─ Stream (from its head until both halves are complete, or its failure or reset)
+//
+// A Stream is found by its id, never kept over a call of the listener, which may reset it.
+#pragma once
+
+#include <nghttp2/nghttp2.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/list.h"
+#include "wire/h2.h"
+#include "wire/h2_block.h"
+#include "wire/h2_budget.h"
+#include "wire/h2_frame_scan.h"
+
+namespace ebb::wire {
+
+// Linked while payload waits.
+struct H2Stream : base::ListNode<> {
+  enum class Inbound : std::uint8_t {
+    head,     // client: the final head has not come
+    body,     // and its end is to be told
+    told,     // the listener knows all that it will
+    refused,  // server: the head was refused, the rest is thrown away and nothing of the stream is told
+  };
+  enum class Outbound : std::uint8_t {
+    head,       // server: the final head was not given
+    open,       // takes payload
+    finishing,  // END_STREAM follows what waits
+    ended,      // END_STREAM was sent
+  };
+
+  StreamId id = 0;
+  Inbound inbound = Inbound::body;
+  Outbound outbound = Outbound::head;
+  Method method = Method::other;  // client: what was asked
+  bool deferred = false;          // nghttp2 asked for payload in vain
+  bool held_back = false;         // payload was left at the end of a collect()
+  std::size_t unread = 0;         // reported, not consumed
+  base::Chain payload;
+  std::string trailers;
+
+  bool over() const { return inbound == Inbound::told && outbound == Outbound::ended; }
+};
+
+struct NghttpDeleter {
+  void operator()(nghttp2_session* session) const { nghttp2_session_del(session); }
+};
+using NghttpSession = std::unique_ptr<nghttp2_session, NghttpDeleter>;
+
+struct H2Session::State {
+  State(Role role_of_us, const H2Limits& limits_given, H2Listener& listener_given);
+
+  bool is_open() const { return status == Status::open; }
+  // Ends the connection with a GOAWAY; nothing more is told to the listener.
+  void fail(base::Cause because, const char* words, std::uint32_t code);
+  void fail_flood(const char* words);
+  base::Cause protocol_error() const;
+  void spend(const char* overspent);  // of a budget: nullptr, or fails
+
+  H2Stream* find(StreamId id);
+  H2Stream& open_stream(StreamId id);
+  void drop(H2Stream& stream);  // gives back what was not read to the connection's window
+  void reset_stream(H2Stream& stream, std::uint32_t code);
+  void fail_stream(H2Stream& stream, base::Cause because, bool unprocessed);
+
+  // h2_session.cc
+  std::size_t admit(std::string_view bytes, const char*& overspent);
+  void feed(const base::Slice& bytes);
+
+  // h2_callbacks.cc: what nghttp2 calls, and which leads to the functions below
+  struct Callbacks;
+  NghttpSession make_session();
+  nghttp2_data_provider payload_provider();
+
+  // h2_events.cc: what nghttp2 has read
+  int result() const { return is_open() ? 0 : NGHTTP2_ERR_CALLBACK_FAILURE; }
+  void block_whole(const nghttp2_frame& frame);
+  void request_whole(StreamId id, bool ends_stream);
+  void response_whole(H2Stream& stream, bool ends_stream);
+  void trailers_whole(H2Stream& stream);
+  void payload_came(StreamId id, const char* at, std::size_t size);
+  void payload_whole(const nghttp2_frame& frame);
+  void reset_came(const nghttp2_frame& frame);
+  void goaway_came(StreamId last);
+  void frame_came(const nghttp2_frame& frame);
+  void stream_closed(StreamId id, std::uint32_t code);
+
+  // h2_output.cc: what nghttp2 writes
+  void take_control_frames();
+  ssize_t offer_payload(StreamId id, std::size_t size_max, std::uint32_t& flags);
+  int take_payload(StreamId id, std::string_view frame_header, std::size_t size);
+  void frame_left(const nghttp2_frame& frame);
+  void request_not_sent(StreamId id);
+  void wake(H2Stream& stream);
+  void note_held_back();
+
+  Role role;
+  Status status = Status::open;
+  H2Limits limits;
+  H2Listener& listener;
+  base::Cause cause = base::Cause::completed;
+  std::string why;
+
+  std::vector<std::unique_ptr<H2Stream>> streams;  // by id, ascending
+  std::vector<std::unique_ptr<H2Stream>> spare;
+  base::List<H2Stream> waiting;  // with payload
+
+  H2Budget budget;
+  FrameScan scan;
+  HeaderBlock block;
+  base::Instant now{};
+  const base::Slice* received = nullptr;  // during feed()
+
+  struct Output {
+    base::BlockPool* pool = nullptr;
+    base::Chain* chain = nullptr;
+    std::size_t room = 0;
+  };
+  Output output;                  // during collect()
+  std::string control_frames;     // written before collect() was called
+  std::vector<StreamId> drained;  // to be told at the end of collect()
+  std::size_t requests_unsent = 0;
+  std::uint32_t pings_unanswered = 0;
+  bool settings_came = false;
+  bool peer_going_away = false;
+  bool we_go_away = false;
+
+  NghttpSession session;
+};
+
+}  // namespace ebb::wire
