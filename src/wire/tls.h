@@ -1,6 +1,6 @@
 // TLS without I/O: ciphertext in, plaintext out, and back. OpenSSL is named in tls*.cc only, so that another library
-// (OpenSSL 3.5, AWS-LC) can take its place. A ServerContext is built off the hot path and is immutable; a Session
-// belongs to one connection.
+// (OpenSSL 3.5, AWS-LC) can take its place. A ServerContext (towards clients) or ClientContext (towards backends) is
+// built off the hot path and is immutable; a Session belongs to one connection.
 //
 // Before: the reactor. Next: h1_head.
 #pragma once
@@ -9,6 +9,7 @@
 #include <expected>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,6 +23,12 @@ namespace ebb::wire {
 struct CertificateSource {
   std::string certificate_pem;  // leaf first, then intermediates
   std::string key_pem;
+  std::string origin;  // for messages: the file's name
+};
+
+// Certificates or revocation lists in PEM form.
+struct PemSource {
+  std::string pem;
   std::string origin;  // for messages: the file's name
 };
 
@@ -67,6 +74,32 @@ class ServerContext {
   virtual std::int64_t first_expiry() const = 0;
 };
 
+// What a backend's certificate must have.
+enum class BackendProof : std::uint8_t {
+  name,     // a chain to an authority, and the name
+  chain,    // a chain to an authority: any certificate of that authority will do
+  nothing,  // none: encrypted, but anyone could be at the other end
+};
+
+struct ClientOptions {
+  BackendProof proof = BackendProof::name;
+  PemSource authorities;      // every certificate in it is trusted, also one that is no root; none: the system's store
+  std::string verified_name;  // a DNS name or an IP address; needed for BackendProof::name
+  std::string server_name;    // sent as SNI; "": none is sent
+  std::optional<CertificateSource> certificate = {};  // shown to a backend that asks for one
+  std::vector<std::string> alpn = {};                 // in order of our preference
+};
+
+// Also keeps the tickets that backends give, for the next session of any thread.
+class ClientContext {
+ public:
+  // The error is a sentence that names the file and the remedy.
+  static std::expected<std::shared_ptr<const ClientContext>, std::string> build(const ClientOptions& options);
+  virtual ~ClientContext() = default;
+  // Seconds since the epoch at which our certificate expires; INT64_MAX without one.
+  virtual std::int64_t certificate_expiry() const = 0;
+};
+
 class TlsSession {
  public:
   enum class Status : std::uint8_t {
@@ -77,10 +110,13 @@ class TlsSession {
 
   // The context must outlive the session; the caller holds it. A session stays on the thread that made it.
   explicit TlsSession(const ServerContext& context);
+  explicit TlsSession(const ClientContext& context);
   TlsSession(TlsSession&&) noexcept;
   TlsSession& operator=(TlsSession&&) noexcept;
   ~TlsSession();
 
+  // A session towards a backend speaks first: appends its ClientHello to `cipher`.
+  Status start(base::BlockPool& pool, base::Chain& cipher);
   // Takes received bytes; appends decrypted ones to `plain` and what must be sent now (handshake, alerts, tickets) to
   // `cipher`. Before the handshake is done, `plain` stays empty.
   Status receive(base::BlockPool& pool, base::Slice received, base::Chain& plain, base::Chain& cipher);
@@ -92,7 +128,7 @@ class TlsSession {
   bool resumed() const;
   std::string_view protocol() const;     // "TLSv1.3"
   std::string_view alpn() const;         // "" if none
-  std::string_view server_name() const;  // as asked by the client, lower case; "" if none
+  std::string_view server_name() const;  // as asked by the client, lower case; "" if none, and towards backends
   base::Cause cause() const;             // after Status::failed
   const char* why() const;               // after Status::failed: in words
 

@@ -3,6 +3,7 @@
 #include <openssl/pem.h>
 
 #include <ctime>
+#include <iterator>
 
 #include "wire/host_name.h"
 
@@ -33,28 +34,6 @@ std::expected<KeyPointer, std::string> read_key(const CertificateSource& source)
   }
   return std::unexpected("the private key for " + source.origin + " cannot be read (" + reason +
                          "); it must be an unencrypted key in PEM form");
-}
-
-std::expected<void, std::string> read_chain(const CertificateSource& source, Certificate& certificate) {
-  const BioPointer pem = reader(source.certificate_pem);
-  while (X509* next = PEM_read_bio_X509(pem.get(), nullptr, nullptr, nullptr)) {
-    if (certificate.leaf == nullptr) {
-      certificate.leaf.reset(next);
-    } else {
-      certificate.intermediates.emplace_back(next);
-    }
-  }
-  // The list ends with "no start line"; any other error is a block that cannot be decoded.
-  const bool at_end = ERR_GET_REASON(ERR_peek_last_error()) == PEM_R_NO_START_LINE;
-  const std::string reason = take_reason("no reason given");
-  if (!at_end) {
-    return std::unexpected("a certificate in " + source.origin + " cannot be decoded (" + reason +
-                           "); export it again in PEM form");
-  }
-  if (certificate.leaf == nullptr) {
-    return std::unexpected(source.origin + " holds no certificate; it must hold PEM blocks, the leaf first");
-  }
-  return {};
 }
 
 std::string_view text_of(const ASN1_STRING* string) {
@@ -88,11 +67,29 @@ std::int64_t expiry_of(const X509* leaf) {
 
 }  // namespace
 
-std::expected<Certificate, std::string> read_certificate(const CertificateSource& source) {
+std::expected<std::vector<X509Pointer>, std::string> read_certificates(const PemSource& source) {
   ERR_clear_error();
+  std::vector<X509Pointer> certificates;
+  const BioPointer pem = reader(source.pem);
+  while (X509* next = PEM_read_bio_X509(pem.get(), nullptr, nullptr, nullptr)) certificates.emplace_back(next);
+  // The list ends with "no start line"; any other error is a block that cannot be decoded.
+  const bool at_end = ERR_GET_REASON(ERR_peek_last_error()) == PEM_R_NO_START_LINE;
+  const std::string reason = take_reason("no reason given");
+  if (!at_end) {
+    return std::unexpected("a certificate in " + source.origin + " cannot be decoded (" + reason +
+                           "); export it again in PEM form");
+  }
+  if (certificates.empty()) return std::unexpected(source.origin + " holds no certificate; it must hold PEM blocks");
+  return certificates;
+}
+
+std::expected<Certificate, std::string> read_certificate(const CertificateSource& source) {
+  auto chain = read_certificates({source.certificate_pem, source.origin});
+  if (!chain) return std::unexpected(chain.error());
   Certificate certificate;
   certificate.origin = source.origin;
-  if (auto chain = read_chain(source, certificate); !chain) return std::unexpected(chain.error());
+  certificate.leaf = std::move(chain->front());
+  certificate.intermediates.assign(std::move_iterator(chain->begin() + 1), std::move_iterator(chain->end()));
   auto key = read_key(source);
   if (!key) return std::unexpected(key.error());
   certificate.key = std::move(*key);

@@ -22,7 +22,8 @@ struct Certificate {
   int key_type() const { return EVP_PKEY_get_base_id(key.get()); }
 };
 
-// The error is a sentence that names the file and the remedy.
+// At least one. The error is a sentence that names the file and the remedy, as below.
+std::expected<std::vector<X509Pointer>, std::string> read_certificates(const PemSource& source);
 std::expected<Certificate, std::string> read_certificate(const CertificateSource& source);
 
 }  // namespace ebb::wire

@@ -6,35 +6,17 @@
 #include <map>
 
 #include "wire/host_name.h"
+#include "wire/tls_settings.h"
 #include "wire/tls_tickets.h"
 
 namespace ebb::wire {
 
 namespace {
 
-// Forward secret and authenticated suites only. AES-128 first: not weaker in practice and a fifth cheaper than AES-256;
-// ECDSA before RSA: a P-256 signature costs a small part of an RSA-2048 one. A client that lists ChaCha20 first has no
-// AES instructions and gets it (SSL_OP_PRIORITIZE_CHACHA).
-constexpr const char* tls12_suites =
-    "ECDHE-ECDSA-AES128-GCM-SHA256:ECDHE-RSA-AES128-GCM-SHA256:"
-    "ECDHE-ECDSA-AES256-GCM-SHA384:ECDHE-RSA-AES256-GCM-SHA384:"
-    "ECDHE-ECDSA-CHACHA20-POLY1305:ECDHE-RSA-CHACHA20-POLY1305";
-constexpr const char* tls13_suites = "TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256";
-constexpr const char* groups = "X25519:P-256:P-384";
 // Two hours: with keys that rotate each hour and two former ones kept, a ticket can be opened for its whole life.
 constexpr long ticket_life_seconds = 2 * 60 * 60;
 // One, not OpenSSL's two: each costs a record, a seal and a dup of the session in every full handshake.
 constexpr std::size_t tickets_per_handshake = 1;
-constexpr int security_level = 2;  // 112 bits: RSA from 2048, no SHA-1 signatures
-
-std::string wire_format(const std::vector<std::string>& protocols) {
-  std::string wire;
-  for (const std::string& protocol : protocols) {
-    wire.push_back(static_cast<char>(protocol.size()));
-    wire += protocol;
-  }
-  return wire;
-}
 
 // RFC 6066 section 3: a list of {type, length, name} behind its own length; only one host_name may be in it. A
 // malformed list yields "", and OpenSSL refuses it when it parses the extension itself.
@@ -53,10 +35,11 @@ std::expected<std::shared_ptr<const ServerContext>, std::string> ServerContext::
   return OpensslServerContext::build(options, std::move(tickets));
 }
 
-OpensslServerContext::OpensslServerContext(const ServerOptions& options, std::shared_ptr<TicketKeys> tickets)
+OpensslServerContext::OpensslServerContext(const ServerOptions& options, std::shared_ptr<TicketKeys> tickets,
+                                           std::string alpn_wire)
     : tickets_(std::move(tickets)),
       refuse_unknown_names_(options.refuse_unknown_names),
-      alpn_wire_(wire_format(options.alpn)) {
+      alpn_wire_(std::move(alpn_wire)) {
   EBB_ASSERT(tickets_ != nullptr);
 }
 
@@ -65,18 +48,16 @@ std::expected<std::shared_ptr<const ServerContext>, std::string> OpensslServerCo
   if (options.certificates.empty()) {
     return std::unexpected("no certificate is configured for a TLS listener; name at least one certificate and key");
   }
-  for (const std::string& protocol : options.alpn) {
-    if (protocol.empty() || protocol.size() > 255) {
-      return std::unexpected("an ALPN protocol name must have 1 to 255 bytes; correct \"" + protocol + "\"");
-    }
-  }
+  auto alpn_wire = alpn_wire_format(options.alpn);
+  if (!alpn_wire) return std::unexpected(alpn_wire.error());
   std::vector<Certificate> certificates;
   for (const CertificateSource& source : options.certificates) {
     auto certificate = read_certificate(source);
     if (!certificate) return std::unexpected(certificate.error());
     certificates.push_back(std::move(*certificate));
   }
-  std::shared_ptr<OpensslServerContext> context(new OpensslServerContext(options, std::move(tickets)));
+  std::shared_ptr<OpensslServerContext> context(
+      new OpensslServerContext(options, std::move(tickets), std::move(*alpn_wire)));
   if (auto added = context->add_names(certificates); !added) return std::unexpected(added.error());
   return context;
 }
@@ -117,39 +98,19 @@ std::expected<void, std::string> OpensslServerContext::add_names(const std::vect
 
 std::expected<SSL_CTX*, std::string> OpensslServerContext::make_context(
     const std::vector<const Certificate*>& certificates) {
-  ERR_clear_error();
   SslContextPointer context(SSL_CTX_new(TLS_server_method()));
   EBB_ASSERT(context != nullptr);
   configure(context.get());
   for (const Certificate* certificate : certificates) {
-    // The chain belongs to the certificate that was set last, so it follows each leaf.
-    bool usable = SSL_CTX_use_certificate(context.get(), certificate->leaf.get()) == 1 &&
-                  SSL_CTX_use_PrivateKey(context.get(), certificate->key.get()) == 1;
-    for (const X509Pointer& intermediate : certificate->intermediates) {
-      usable = usable && SSL_CTX_add1_chain_cert(context.get(), intermediate.get()) == 1;
-    }
-    if (usable) continue;
-    return std::unexpected("the certificate in " + certificate->origin + " cannot be served (" +
-                           take_reason("no reason given") +
-                           "); use RSA of 2048 bits or more, ECDSA P-256 or P-384, signed with SHA-256 or better");
+    if (auto used = use_certificate(context.get(), *certificate); !used) return std::unexpected(used.error());
   }
-  ERR_clear_error();
   contexts_.push_back(std::move(context));
   return contexts_.back().get();
 }
 
 void OpensslServerContext::configure(SSL_CTX* context) {
-  SSL_CTX_set_security_level(context, security_level);
-  SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);
-  SSL_CTX_set_max_proto_version(context, TLS1_3_VERSION);
-  SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION | SSL_OP_CIPHER_SERVER_PREFERENCE |
-                                   SSL_OP_PRIORITIZE_CHACHA);
-  // An idle connection must not keep two record buffers of 17 KiB each.
-  SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS);
-  const bool known = SSL_CTX_set_cipher_list(context, tls12_suites) == 1 &&
-                     SSL_CTX_set_ciphersuites(context, tls13_suites) == 1 &&
-                     SSL_CTX_set1_groups_list(context, groups) == 1;
-  EBB_ASSERT(known);
+  use_common_settings(context);
+  SSL_CTX_set_options(context, SSL_OP_CIPHER_SERVER_PREFERENCE | SSL_OP_PRIORITIZE_CHACHA);
   SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
   SSL_CTX_set_timeout(context, ticket_life_seconds);
   SSL_CTX_set_num_tickets(context, tickets_per_handshake);
@@ -215,11 +176,7 @@ std::vector<std::string> OpensslServerContext::names() const {
 }
 
 SslPointer OpensslServerContext::new_session() const {
-  SslPointer ssl(SSL_new(default_.context));
-  EBB_ASSERT(ssl != nullptr);
-  BIO* bio = thread_bio();
-  BIO_up_ref(bio);  // SSL_set_bio() takes one reference
-  SSL_set_bio(ssl.get(), bio, bio);
+  SslPointer ssl = new_session_of(default_.context);
   SSL_set_accept_state(ssl.get());
   return ssl;
 }

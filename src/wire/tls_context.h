@@ -34,7 +34,7 @@ class OpensslServerContext final : public ServerContext {
     std::size_t operator()(std::string_view name) const { return std::hash<std::string_view>{}(name); }
   };
 
-  OpensslServerContext(const ServerOptions& options, std::shared_ptr<TicketKeys> tickets);
+  OpensslServerContext(const ServerOptions& options, std::shared_ptr<TicketKeys> tickets, std::string alpn_wire);
   std::expected<void, std::string> add_names(const std::vector<Certificate>& certificates);
   std::expected<SSL_CTX*, std::string> make_context(const std::vector<const Certificate*>& certificates);
   void configure(SSL_CTX* context);

@@ -1,6 +1,7 @@
 // Before: the reactor, which received the bytes, or the gate, which has an answer. Next: h1_head, or the reactor.
 #include <algorithm>
 
+#include "wire/tls_client.h"
 #include "wire/tls_context.h"
 
 namespace ebb::wire {
@@ -54,11 +55,15 @@ base::Slice next_record(base::BlockPool& pool, base::Chain& plain) {
 
 struct TlsSession::State {
   explicit State(const OpensslServerContext& context) : ssl(context.new_session()) {}
+  explicit State(const OpensslClientContext& context) : ssl(context.new_session()), towards_backend(&context) {}
 
+  Status shake_hands();
   Status read_all(Transfer& transfer, base::Chain& plain);
   Status stopped(int result);
+  void explain();
 
   SslPointer ssl;
+  const OpensslClientContext* towards_backend = nullptr;  // towards a client: none
   Greeting greeting;
   const char* why = "";
   base::Cause cause = base::Cause::completed;
@@ -72,10 +77,32 @@ TlsSession::Status TlsSession::State::stopped(int result) {
     case SSL_ERROR_ZERO_RETURN: return status = Status::finished;
     default: break;
   }
-  cause = greeting.name_refused ? base::Cause::client_tls_name_refused : base::Cause::client_tls_failed;
-  why = take_reason("the TLS library gave no reason");
-  if (greeting.name_refused) why = "no certificate serves the name";
+  explain();
   return status = Status::failed;
+}
+
+// Whose certificate was refused says OpenSSL's newest error; why it was, the result of its verification.
+void TlsSession::State::explain() {
+  const bool untrusted = ERR_GET_REASON(ERR_peek_last_error()) == SSL_R_CERTIFICATE_VERIFY_FAILED;
+  why = take_reason("the TLS library gave no reason");
+  if (untrusted) why = X509_verify_cert_error_string(SSL_get_verify_result(ssl.get()));
+  if (towards_backend != nullptr) {
+    cause = untrusted ? base::Cause::backend_tls_untrusted : base::Cause::backend_tls_failed;
+    return;
+  }
+  cause = base::Cause::client_tls_failed;
+  if (greeting.name_refused) {
+    cause = base::Cause::client_tls_name_refused;
+    why = "no certificate serves the name";
+  }
+}
+
+TlsSession::Status TlsSession::State::shake_hands() {
+  if (const int result = SSL_do_handshake(ssl.get()); result != 1) return stopped(result);
+  forget_ephemeral_keys(ssl.get());
+  ERR_clear_error();  // a ticket that cannot be opened leaves its reason behind although the handshake succeeds
+  if (towards_backend != nullptr) towards_backend->keep_resumed(ssl.get());
+  return Status::open;
 }
 
 // Decrypts into as few blocks as hold it. Stops without another call when the input is used up and OpenSSL holds no
@@ -103,9 +130,19 @@ TlsSession::Status TlsSession::State::read_all(Transfer& transfer, base::Chain& 
 
 TlsSession::TlsSession(const ServerContext& context)
     : state_(std::make_unique<State>(static_cast<const OpensslServerContext&>(context))) {}
+TlsSession::TlsSession(const ClientContext& context)
+    : state_(std::make_unique<State>(static_cast<const OpensslClientContext&>(context))) {}
 TlsSession::TlsSession(TlsSession&&) noexcept = default;
 TlsSession& TlsSession::operator=(TlsSession&&) noexcept = default;
 TlsSession::~TlsSession() = default;
+
+TlsSession::Status TlsSession::start(base::BlockPool& pool, base::Chain& cipher) {
+  State& state = *state_;
+  EBB_ASSERT(state.towards_backend != nullptr && SSL_in_before(state.ssl.get()) == 1);
+  Transfer transfer{pool, {}, cipher};
+  const TransferScope scope(state.ssl.get(), transfer);
+  return state.shake_hands();
+}
 
 TlsSession::Status TlsSession::receive(base::BlockPool& pool, base::Slice received, base::Chain& plain,
                                        base::Chain& cipher) {
@@ -115,9 +152,7 @@ TlsSession::Status TlsSession::receive(base::BlockPool& pool, base::Slice receiv
   Transfer transfer{pool, received.view(), cipher, &state.greeting};
   const TransferScope scope(ssl, transfer);
   if (!handshake_done()) {
-    if (const int result = SSL_do_handshake(ssl); result != 1) return state.stopped(result);
-    forget_ephemeral_keys(ssl);
-    ERR_clear_error();  // a ticket that cannot be opened leaves its reason behind although the handshake succeeds
+    if (const Status status = state.shake_hands(); status != Status::open || !handshake_done()) return status;
   }
   return state.read_all(transfer, plain);
 }

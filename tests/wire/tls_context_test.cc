@@ -90,7 +90,7 @@ class TwoKinds : public testing::Test {
                                        source(rsa, {.names = {"rsa.test"}})}});
   }
   static void TearDownTestSuite() { context_.reset(); }
-  static int key_type_for(const ClientOptions& options) {
+  static int key_type_for(const PeerOptions& options) {
     TlsPair pair(*context_, options);
     EXPECT_EQ(pair.carry(), Status::open);
     return pair.client.connected() ? pair.client.leaf_key_type() : 0;

@@ -67,7 +67,7 @@ CertificateSource ecdsa_source(std::vector<std::string> names) {
   return source(TestKey::ecdsa(), {.names = std::move(names)});
 }
 
-TlsClient::TlsClient(const ClientOptions& options)
+TlsClient::TlsClient(const PeerOptions& options)
     : context_(SSL_CTX_new(TLS_client_method())),
       ssl_(nullptr),
       input_(BIO_new(BIO_s_mem())),

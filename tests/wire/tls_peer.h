@@ -46,7 +46,7 @@ CertificateSource source(const TestKey& key, const CertificateFacts& facts, std:
 // An ECDSA certificate for these names.
 CertificateSource ecdsa_source(std::vector<std::string> names);
 
-struct ClientOptions {
+struct PeerOptions {
   std::string server_name;
   std::string alpn_wire;  // e.g. "\x02h2\x08http/1.1"
   int version = 0;        // TLS1_2_VERSION, TLS1_3_VERSION; 0: both
@@ -57,7 +57,7 @@ struct ClientOptions {
 
 class TlsClient {
  public:
-  explicit TlsClient(const ClientOptions& options = {});
+  explicit TlsClient(const PeerOptions& options = {});
   ~TlsClient();
   TlsClient(const TlsClient&) = delete;
   TlsClient& operator=(const TlsClient&) = delete;
@@ -97,8 +97,7 @@ class TlsClient {
 // A client and a session of the server, and the bytes between them.
 class TlsPair {
  public:
-  explicit TlsPair(const ServerContext& context, const ClientOptions& options = {})
-      : client(options), server(context) {}
+  explicit TlsPair(const ServerContext& context, const PeerOptions& options = {}) : client(options), server(context) {}
 
   // Carries bytes both ways until neither side has more to say. `piece` bytes at a time reach the server.
   TlsSession::Status carry(std::size_t piece = SIZE_MAX);
