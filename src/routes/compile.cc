@@ -1,7 +1,4 @@
-// From a model to the tables that match.cc looks into.
-#include <algorithm>
-
-#include "routes/normalise.h"
+// From a model that is known to be valid to a snapshot.
 #include "routes/snapshot.h"
 #include "routes/validate.h"
 
@@ -38,22 +35,23 @@ std::vector<Refusal> Snapshot::compile(Model model, std::uint64_t generation, ba
   std::vector<Refusal> refusals = validate(model);
   if (!refusals.empty()) return refusals;
 
-  auto snapshot = std::make_shared<Snapshot>();
-  snapshot->generation_ = generation;
-  snapshot->model_ = std::move(model);
-  snapshot->listeners_.reserve(snapshot->model_.listeners.size());
-  for (const ListenerModel& listener : snapshot->model_.listeners) {
-    snapshot->listeners_.push_back({listener, labels.intern(listener.name)});
-  }
-  snapshot->add_backends(labels);
-  snapshot->add_routes(labels);
-  out = std::move(snapshot);
+  out = std::make_shared<const Snapshot>(std::move(model), generation, labels);
   return refusals;
+}
+
+Snapshot::Snapshot(Model model, std::uint64_t generation, base::Labels& labels)
+    : generation_(generation), model_(std::move(model)), trusted_proxies_(model_.trusted_proxies) {
+  for (RouteModel& route : model_.routes) route.name = route_name(route);
+  add_backends(labels);
+  add_listeners(labels);
+  add_routes(labels);
+  table_.build(model_.routes);
 }
 
 void Snapshot::add_backends(base::Labels& labels) {
   backends_.reserve(model_.backends.size());
   for (const BackendModel& model : model_.backends) {
+    backend_by_name_.emplace(model.name, static_cast<std::uint32_t>(backends_.size()));
     Backend& backend = backends_.emplace_back(model, labels.intern(model.name));
     backend.endpoints.reserve(model.endpoints.size());
     for (const EndpointModel& endpoint : model.endpoints) {
@@ -62,30 +60,42 @@ void Snapshot::add_backends(base::Labels& labels) {
   }
 }
 
-void Snapshot::add_routes(base::Labels& labels) {
-  std::unordered_map<std::string_view, std::uint32_t> backend_by_name;
-  for (std::uint32_t i = 0; i < backends_.size(); ++i) backend_by_name.emplace(backends_[i].model.name, i);
+void Snapshot::add_listeners(base::Labels& labels) {
+  listeners_.reserve(model_.listeners.size());
+  for (const ListenerModel& model : model_.listeners) {
+    const std::uint32_t backend = model.backend.empty() ? no_backend : backend_index(model.backend);
+    listeners_.push_back({model, labels.intern(model.name), backend});
+  }
+}
 
+void Snapshot::add_routes(base::Labels& labels) {
+  const Policy::BackendIndex index = [this](std::string_view name) { return backend_index(name); };
   routes_.reserve(model_.routes.size());
   for (const RouteModel& model : model_.routes) {
-    const auto index = static_cast<std::uint32_t>(routes_.size());
-    Route& route = routes_.emplace_back(model);
-    route.model.name = route_name(model);
-    route.label = labels.intern(route.model.name);
-    route.backend = backend_by_name.at(model.backend);
-    const Duration backend_timeout = backends_[route.backend].model.response_timeout;
-    route.response_timeout = model.timeout > Duration::zero() ? model.timeout : backend_timeout;
-
-    HostBuffer buffer;
-    const bool wildcard = model.host.starts_with("*.");
-    const std::string host(normalise_host(wildcard ? std::string_view(model.host).substr(2) : model.host, buffer));
-    if (wildcard) longest_wildcard_ = std::max(longest_wildcard_, host.size());
-    const bool any = model.host.empty() || model.host == "*";
-    Paths& paths = any ? any_host_ : wildcard ? wildcard_[host] : exact_[host];
-    const std::string_view prefix = normalise_prefix(model.path);
-    paths.prefixes.emplace(prefix, index);
-    paths.longest = std::max(paths.longest, static_cast<std::uint32_t>(prefix.size()));
+    Route& route = routes_.emplace_back(model, labels.intern(model.name));
+    if (model.policy) route.policy = std::make_unique<const Policy>(*model.policy, index);
+    if (!model.backend.empty()) route.backend = backend_index(model.backend);
+    if (!model.shares.empty()) add_shares(route);
+    if (route.backend == no_backend) continue;
+    const BackendModel& backend = backends_[route.backend].model;
+    route.response_timeout = model.timeout > Duration::zero() ? model.timeout : backend.response_timeout;
+    route.retries = model.retries.value_or(backend.retries);
   }
+}
+
+void Snapshot::add_shares(Route& route) const {
+  std::vector<Share> shares;
+  for (const ShareModel& model : route.model.shares) {
+    Share& share = shares.emplace_back(backend_index(model.name), model.weight);
+    if (route.policy) {
+      share.request = route.policy->request;
+      share.response = route.policy->response;
+    }
+    share.request.then(FieldEdits::of(model.request_headers));
+    share.response.then(FieldEdits::of(model.response_headers));
+  }
+  route.backend = shares.front().backend;
+  route.shares = std::make_unique<const std::vector<Share>>(std::move(shares));
 }
 
 }  // namespace ebb::routes

@@ -1,50 +1,106 @@
 // Which route serves a request. Look-ups are by hash: one for the exact host, one per label for wildcards, one per
 // path segment; their number depends on the request and on the longest prefix, never on how many routes there are.
+// Expressions are tried one after the other, but only those of the request's host.
 //
-// Host specificity comes first, as in the Gateway API: exact, then wildcards from the longest suffix, then any host.
-// A host none of whose paths match does not end the search: the next less specific host is asked.
+// Precedence is that of the Gateway API's HTTPRoute. Host specificity comes first: exact, then wildcards from the
+// longest suffix, then any host. Then the path: exact, expression (whose rank the API leaves open), longest prefix.
+// Then the conditions, in the order of Conditions::rank, then the order of the routes. A host or path none of whose
+// routes hold does not end the search: the next less specific one is asked.
 #include "routes/normalise.h"
+#include "routes/route_table.h"
 #include "routes/snapshot.h"
 
 namespace ebb::routes {
 
-const Route* Snapshot::match(std::string_view authority, std::string_view path) const {
-  HostBuffer buffer;
-  const std::string_view host = normalise_host(authority, buffer);
-  path = without_query(path);
+namespace {
 
-  if (const auto found = exact_.find(host); found != exact_.end()) {
-    if (const Route* route = match_path(found->second, path)) return route;
+// Asks for each key under which a host may stand in a HostMap, until the answer is a route.
+template <class Ask>
+std::uint32_t from_most_specific(std::string_view host, std::size_t longest_wildcard, Ask ask) {
+  // A name that begins with a dot is not one; it must not be taken for the key of a wildcard.
+  if (!host.empty() && host.front() != '.') {
+    if (const std::uint32_t route = ask(host); route != RouteTable::none) return route;
   }
-  if (!wildcard_.empty() && !host.starts_with('[')) {
+  if (!host.starts_with('[')) {
     // From the second label on: a wildcard stands for at least one label, so never for the bare domain.
-    for (std::size_t dot = host.find('.'); dot != std::string_view::npos; dot = host.find('.', dot + 1)) {
-      const std::string_view suffix = host.substr(dot + 1);
-      if (dot == 0 || suffix.size() > longest_wildcard_) continue;
-      const auto found = wildcard_.find(suffix);
-      if (found == wildcard_.end()) continue;
-      if (const Route* route = match_path(found->second, path)) return route;
+    for (std::size_t dot = host.find('.', 1); dot != std::string_view::npos; dot = host.find('.', dot + 1)) {
+      if (host.size() - dot > longest_wildcard) continue;
+      if (const std::uint32_t route = ask(host.substr(dot)); route != RouteTable::none) return route;
     }
   }
-  return match_path(any_host_, path);
+  return ask({});
 }
 
-const Route* Snapshot::match_path(const Paths& paths, std::string_view path) const {
-  const auto look_up = [&](std::string_view prefix) -> const Route* {
-    const auto found = paths.prefixes.find(prefix);
-    return found == paths.prefixes.end() ? nullptr : &routes_[found->second];
+}  // namespace
+
+std::uint32_t RouteTable::match(const RequestFacts& request) const {
+  HostBuffer buffer;
+  const std::string_view host = normalise_host(request.authority, buffer);
+  const std::string_view path = without_query(request.path);
+  return from_most_specific(host, longest_wildcard_, [&](std::string_view key) {
+    const auto found = hosts_.find(key);
+    return found == hosts_.end() ? none : match_path(found->second, path, request);
+  });
+}
+
+std::uint32_t RouteTable::match_server_name(std::string_view name) const {
+  HostBuffer buffer;
+  return from_most_specific(normalise_host(name, buffer), longest_wildcard_, [&](std::string_view key) {
+    const auto found = server_names_.find(key);
+    return found == server_names_.end() ? none : found->second;
+  });
+}
+
+std::uint32_t RouteTable::match_path(const Host& host, std::string_view path, const RequestFacts& request) const {
+  if (path.size() <= host.longest_exact) {
+    const std::uint32_t route = look_up({host.number, PathKind::exact, path}, request);
+    if (route != none) return route;
+  }
+  if (const std::uint32_t route = first_that_holds(host.regexes, path, request); route != none) return route;
+
+  const auto look_up_prefix = [&](std::string_view prefix) {
+    return look_up({host.number, PathKind::prefix, prefix}, request);
   };
   // A prefix ends where a segment ends: at the end of the path or before a slash. The longest is tried first.
-  if (path.size() <= paths.longest) {
-    if (const Route* route = look_up(path)) return route;
+  if (path.size() <= host.longest_prefix) {
+    if (const std::uint32_t route = look_up_prefix(path); route != none) return route;
   }
   if (path.starts_with('/')) {
-    for (std::size_t end = path.rfind('/', paths.longest); end != 0 && end != std::string_view::npos;
+    for (std::size_t end = path.rfind('/', host.longest_prefix); end != 0 && end != std::string_view::npos;
          end = path.rfind('/', end - 1)) {
-      if (const Route* route = look_up(path.substr(0, end))) return route;
+      if (const std::uint32_t route = look_up_prefix(path.substr(0, end)); route != none) return route;
     }
   }
-  return look_up({});
+  return look_up_prefix({});
+}
+
+std::uint32_t RouteTable::look_up(const PathKey& key, const RequestFacts& request) const {
+  const auto found = paths_.find(key);
+  return found == paths_.end() ? none : first_that_holds(found->second, key.path, request);
+}
+
+std::uint32_t RouteTable::first_that_holds(Range range, std::string_view path, const RequestFacts& request) const {
+  for (std::uint32_t i = range.begin; i != range.end; ++i) {
+    const Candidate& candidate = candidates_[i];
+    if (candidate.path != nullptr && !candidate.path->matches(path)) continue;
+    if (candidate.conditions == nullptr || candidate.conditions->hold(request)) return candidate.route;
+  }
+  return none;
+}
+
+const Route* Snapshot::match(const RequestFacts& request) const {
+  const std::uint32_t found = table_.match(request);
+  return found == RouteTable::none ? nullptr : &routes_[found];
+}
+
+const Route* Snapshot::match(std::string_view authority, std::string_view path) const {
+  const Route* route = match(RequestFacts{.authority = authority, .path = path});
+  return route == nullptr || route->backend == no_backend ? nullptr : route;
+}
+
+const Route* Snapshot::match_server_name(std::string_view name) const {
+  const std::uint32_t found = table_.match_server_name(name);
+  return found == RouteTable::none ? nullptr : &routes_[found];
 }
 
 }  // namespace ebb::routes

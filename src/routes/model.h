@@ -2,22 +2,34 @@
 // it or says what is wrong.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/address.h"
 #include "base/clock.h"
+#include "routes/address_set.h"
+#include "routes/policy_model.h"
+#include "routes/route_model.h"
 
 namespace ebb::routes {
 
-using base::Duration;
-
-enum class Protocol : std::uint8_t { http, https };
+enum class Protocol : std::uint8_t { http, https, tls_passthrough, tcp, udp };
 
 struct CertificateFiles {
   std::string certificate;  // path
   std::string key;          // path
+  std::string ocsp;         // path of a response to staple, or ""
+};
+
+enum class ClientCertificates : std::uint8_t { none, optional, required };
+
+struct ClientCertificatesModel {
+  ClientCertificates mode = ClientCertificates::none;
+  std::string ca;   // path
+  std::string crl;  // path, or ""
 };
 
 struct ListenerModel {
@@ -26,14 +38,11 @@ struct ListenerModel {
   Protocol protocol = Protocol::http;
   std::vector<CertificateFiles> certificates;
   bool refuse_unknown_names = false;
-};
-
-struct RouteModel {
-  std::string name;  // for logs and metrics; "host/path" if not given
-  std::string host;  // "" or "*": every host; "*.example.com": any name below it
-  std::string path;  // "" or "/": every path; else a prefix of whole segments
-  std::string backend;
-  Duration timeout{};  // until the response begins; 0: the backend's
+  bool http2 = true;
+  ClientCertificatesModel client_certificates;
+  std::vector<Cidr> proxy_protocol_from;     // who may say on whose behalf it connects; empty: nobody
+  std::string backend;                       // of tcp and udp
+  std::uint32_t connections_per_client = 0;  // at a time, from one address; 0: no limit
 };
 
 enum class EndpointState : std::uint8_t { ready, leaving, drain, maint };
@@ -47,6 +56,25 @@ struct EndpointModel {
 
 enum class Balance : std::uint8_t { round_robin, least_request };
 
+// `automatic`: what the endpoint chooses by ALPN if there is TLS, else HTTP/1.1.
+enum class BackendProtocol : std::uint8_t { http1, h2c, h2, automatic };
+
+enum class ProxyProtocol : std::uint8_t { off, v1, v2 };
+
+struct BackendTlsModel {
+  std::string ca;           // path; "": the authorities that this machine trusts
+  std::string name;         // that the certificate must be for
+  std::string sni;          // "": `name`
+  std::string certificate;  // path of our own, or ""
+  std::string key;          // path
+  bool verify = true;
+};
+
+struct BackendHttp2Model {
+  std::uint32_t streams = 100;                  // at a time on one connection
+  Duration max_age = std::chrono::minutes{10};  // then no new stream
+};
+
 struct BackendModel {
   std::string name;
   Balance balance = Balance::least_request;
@@ -56,6 +84,10 @@ struct BackendModel {
   Duration idle_timeout = std::chrono::seconds{30};  // of pooled connections
   std::uint32_t idle_per_endpoint = 256;             // per worker
   std::uint32_t retries = 2;
+  BackendProtocol protocol = BackendProtocol::http1;
+  std::optional<BackendTlsModel> tls;
+  BackendHttp2Model http2;
+  ProxyProtocol proxy_protocol = ProxyProtocol::off;
 };
 
 struct Timeouts {
@@ -88,6 +120,9 @@ struct Model {
   AccessLogModel access_log;
   Timeouts timeouts;
   Limits limits;
+  ForwardedMode forwarded = ForwardedMode::append;
+  std::vector<Cidr> trusted_proxies;
+  std::vector<ErrorBodyModel> errors;  // for routes that have none for a status
   std::vector<ListenerModel> listeners;
   std::vector<RouteModel> routes;
   std::vector<BackendModel> backends;

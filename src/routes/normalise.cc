@@ -2,6 +2,7 @@
 
 #include <arpa/inet.h>
 
+#include <algorithm>
 #include <cstring>
 
 namespace ebb::routes {
@@ -42,9 +43,26 @@ std::string_view normalise_host(std::string_view authority, HostBuffer& buffer) 
 
 std::string_view without_query(std::string_view target) { return target.substr(0, target.find_first_of("?#")); }
 
+std::string_view query_of(std::string_view target) {
+  const std::size_t mark = target.find_first_of("?#");
+  if (mark == std::string_view::npos || target[mark] == '#') return {};
+  const std::string_view query = target.substr(mark + 1);
+  return query.substr(0, query.find('#'));
+}
+
 std::string_view normalise_prefix(std::string_view path) {
   if (path.ends_with('/')) path.remove_suffix(1);
   return path;
+}
+
+std::string lower_case(std::string_view text) {
+  std::string lowered(text);
+  std::ranges::transform(lowered, lowered.begin(), lower);
+  return lowered;
+}
+
+bool equal_in_any_case(std::string_view a, std::string_view b) {
+  return std::ranges::equal(a, b, [](char x, char y) { return lower(x) == lower(y); });
 }
 
 }  // namespace ebb::routes

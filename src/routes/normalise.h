@@ -1,8 +1,9 @@
-// One spelling for hosts and path prefixes, used for the table's keys by compile.cc and for requests by match.cc, so
-// that the two cannot disagree. Nothing here allocates.
+// One spelling for hosts, paths and names, used for the keys of route_table.cc and for requests by match.cc, so that
+// the two cannot disagree.
 #pragma once
 
 #include <array>
+#include <string>
 #include <string_view>
 
 namespace ebb::routes {
@@ -18,7 +19,14 @@ std::string_view normalise_host(std::string_view authority, HostBuffer& buffer);
 // removal of dot segments, because a backend that read the path differently from us would be reached by mistake.
 std::string_view without_query(std::string_view target);
 
+// What stands behind the first "?", without it.
+std::string_view query_of(std::string_view target);
+
 // "/api/" and "/api" are one prefix, "/api"; "/" is "".
 std::string_view normalise_prefix(std::string_view path);
+
+// ASCII letters only, as the names of header fields have no others.
+std::string lower_case(std::string_view text);
+bool equal_in_any_case(std::string_view a, std::string_view b);
 
 }  // namespace ebb::routes

@@ -1,7 +1,8 @@
 // The routing table as workers see it: immutable, complete, compiled for look-ups whose cost does not grow with the
 // number of routes. Built by the control plane, shared by all workers, swapped whole; it dies with its last exchange.
 //
-// Before: wire/h1_head. Next: match.cc, then gate/balance. validate.cc says what a model must be to become one.
+// Before: wire/h1_head. Next: match.cc, then policy, then gate/balance. validate.cc says what a model must be to
+// become one. Everything here refers to the one model that the snapshot owns; nothing of it is copied.
 #pragma once
 
 #include <cstdint>
@@ -13,37 +14,48 @@
 
 #include "base/labels.h"
 #include "routes/model.h"
+#include "routes/policy.h"
+#include "routes/request_facts.h"
+#include "routes/route_table.h"
+#include "routes/shares.h"
 
 namespace ebb::routes {
 
+inline constexpr std::uint32_t no_backend = UINT32_MAX;
+
 struct Endpoint {
-  EndpointModel model;
+  const EndpointModel& model;
   base::Label label = 0;       // "backend/name" is unique; the label is of the name alone
   std::uint64_t identity = 0;  // hash of backend name, endpoint name and address: equal over snapshots
 };
 
 struct Backend {
-  BackendModel model;
+  const BackendModel& model;
   base::Label label = 0;
   std::vector<Endpoint> endpoints;
 };
 
 struct Route {
-  RouteModel model;
+  const RouteModel& model;
   base::Label label = 0;
-  std::uint32_t backend = 0;  // index into Snapshot::backends
+  std::uint32_t backend = no_backend;  // index into Snapshot::backends; of a split route its first; none of a redirect
   Duration response_timeout{};
+  std::uint32_t retries = 0;
+  std::unique_ptr<const std::vector<Share>> shares;  // of a split route
+  std::unique_ptr<const Policy> policy;              // null: nothing but sending
 };
 
 struct Listener {
-  ListenerModel model;
+  const ListenerModel& model;
   base::Label label = 0;
+  std::uint32_t backend = no_backend;  // of tcp and udp
 };
 
 struct Refusal {
   std::string key;  // "routes[3].backend"
   std::string reason;
   std::string remedy;
+  std::string unknown_backend;  // the name that no backend has; a provider may know which was meant
 };
 
 class Snapshot {
@@ -51,43 +63,40 @@ class Snapshot {
   // All refusals at once; none: `out` is set.
   static std::vector<Refusal> compile(Model model, std::uint64_t generation, base::Labels& labels,
                                       std::shared_ptr<const Snapshot>& out);
+  Snapshot(Model model, std::uint64_t generation, base::Labels& labels);
+  Snapshot(const Snapshot&) = delete;
+  Snapshot& operator=(const Snapshot&) = delete;
 
   std::uint64_t generation() const { return generation_; }
   const Model& model() const { return model_; }
   const std::vector<Listener>& listeners() const { return listeners_; }
   const std::vector<Route>& routes() const { return routes_; }
   const std::vector<Backend>& backends() const { return backends_; }
+  const AddressSet& trusted_proxies() const { return trusted_proxies_; }
 
-  // `authority` as in the request (any case, with or without port, trailing dot accepted); `path` with or without
-  // query. Exact host before wildcard before any; the longest wildcard and the longest path prefix win.
+  // The route of a request, or nullptr; match.cc has the rules.
+  const Route* match(const RequestFacts& request) const;
+  // By host and path alone, among the routes that have a backend.
   const Route* match(std::string_view authority, std::string_view path) const;
+  // The passthrough route for the name that a client asks for in its ClientHello, or nullptr.
+  const Route* match_server_name(std::string_view name) const;
 
  private:
-  struct TextHash {
-    using is_transparent = void;
-    std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>{}(text); }
-  };
-  // Prefixes of one host, by their normalised text ("/api", "" for all).
-  struct Paths {
-    std::unordered_map<std::string, std::uint32_t, TextHash, std::equal_to<>> prefixes;
-    std::uint32_t longest = 0;
-  };
-  using HostMap = std::unordered_map<std::string, Paths, TextHash, std::equal_to<>>;
-
-  // Both after validation: every name is known to be unique and every backend to exist.
+  // In this order, after validation: every name is known to be unique and every backend to exist.
   void add_backends(base::Labels& labels);
+  void add_listeners(base::Labels& labels);
   void add_routes(base::Labels& labels);
-  const Route* match_path(const Paths& paths, std::string_view path) const;
+  void add_shares(Route& route) const;
+  std::uint32_t backend_index(std::string_view name) const { return backend_by_name_.at(name); }
 
   std::uint64_t generation_ = 0;
   Model model_;
   std::vector<Listener> listeners_;
   std::vector<Route> routes_;
   std::vector<Backend> backends_;
-  HostMap exact_;     // "shop.example.com"
-  HostMap wildcard_;  // "example.com" for "*.example.com"
-  std::size_t longest_wildcard_ = 0;
-  Paths any_host_;
+  std::unordered_map<std::string_view, std::uint32_t> backend_by_name_;
+  AddressSet trusted_proxies_;
+  RouteTable table_;
 };
 
 }  // namespace ebb::routes

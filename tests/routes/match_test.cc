@@ -9,17 +9,6 @@
 namespace ebb::routes {
 namespace {
 
-std::shared_ptr<const Snapshot> compiled(std::vector<RouteModel> routes) {
-  Model model = small_model();
-  model.routes = std::move(routes);
-  base::Labels labels;
-  std::shared_ptr<const Snapshot> snapshot;
-  for (const Refusal& refusal : Snapshot::compile(std::move(model), 1, labels, snapshot)) {
-    ADD_FAILURE() << refusal.key << ": " << refusal.reason;
-  }
-  return snapshot;
-}
-
 std::string matched(const Snapshot& snapshot, std::string_view authority, std::string_view path) {
   const Route* route = snapshot.match(authority, path);
   return route == nullptr ? "none" : route->model.name;
@@ -114,7 +103,7 @@ class NaiveMatch {
   std::string match(const std::string& host, const std::string& path) const {
     const RouteModel* best = nullptr;
     for (const RouteModel& candidate : routes_) {
-      if (!host_fits(candidate.host, host) || !path_fits(candidate.path, path)) continue;
+      if (!host_fits(candidate.host, host) || !path_fits(candidate.path.text, path)) continue;
       if (best == nullptr || rank(candidate) > rank(*best)) best = &candidate;
     }
     return best == nullptr ? "none" : best->name;
@@ -132,7 +121,7 @@ class NaiveMatch {
   }
   static std::tuple<int, std::size_t, std::size_t> rank(const RouteModel& route) {
     const int kind = route.host == "*" ? 0 : route.host.starts_with("*.") ? 1 : 2;
-    return {kind, route.host.size(), route.path.size()};
+    return {kind, route.host.size(), route.path.text.size()};
   }
 
   const std::vector<RouteModel>& routes_;
@@ -164,9 +153,11 @@ TEST(Match, AgreesWithANaiveWalkOnRandomTables) {
       const std::uint64_t kind = rng.below(6);
       const std::string host = kind == 0 ? "*" : (kind <= 2 ? "*." : "") + random_host(rng);
       RouteModel candidate = route(host, random_path(rng));
-      const auto same = [&](const RouteModel& r) { return r.host == candidate.host && r.path == candidate.path; };
+      const auto same = [&](const RouteModel& r) {
+        return r.host == candidate.host && r.path.text == candidate.path.text;
+      };
       if (std::ranges::any_of(routes, same)) continue;
-      candidate.name = candidate.host + candidate.path;
+      candidate.name = candidate.host + candidate.path.text;
       routes.push_back(candidate);
     }
     const auto snapshot = compiled(routes);

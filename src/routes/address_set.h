@@ -1,0 +1,59 @@
+// Sets of addresses in CIDR notation (RFC 4632): allow and deny lists, trusted proxies. A look-up is a binary search.
+//
+// IPv4 and IPv6 are apart: ::/0 holds no IPv4 address. An IPv4 client of a dual-stack socket appears as ::ffff:a.b.c.d;
+// it is taken as a.b.c.d, so that it cannot slip past a list of IPv4 addresses.
+#pragma once
+
+#include <expected>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/address.h"
+
+namespace ebb::routes {
+
+using AddressNumber = unsigned __int128;
+
+// One element: all addresses from `first` to `last`.
+struct Cidr {
+  bool v6 = false;
+  AddressNumber first = 0;
+  AddressNumber last = 0;
+
+  // "10.0.0.0/8", "fd00::/8", or an address alone. The error says why a text is none; bits behind the mask are an
+  // error, because either the address or the mask is then not what was meant.
+  static std::expected<Cidr, std::string> parse(std::string_view text);
+  std::string text() const;
+  friend bool operator==(const Cidr&, const Cidr&) = default;
+};
+
+class AddressSet {
+ public:
+  AddressSet() = default;
+  explicit AddressSet(std::span<const Cidr> ranges);
+
+  bool empty() const { return ranges_.empty(); }
+  // False for an invalid address.
+  bool contains(const base::Address& address) const;
+
+ private:
+  std::vector<Cidr> ranges_;  // sorted, without overlap
+};
+
+// Who may use a route: nobody of `deny`; if there is an `allow`, only those in it.
+struct AddressFilter {
+  AddressSet allow;
+  AddressSet deny;
+
+  bool admits(const base::Address& client) const {
+    return !deny.contains(client) && (allow.empty() || allow.contains(client));
+  }
+};
+
+// An address in numbers without a port; port 0.
+std::optional<base::Address> parse_ip(std::string_view text);
+
+}  // namespace ebb::routes

@@ -1,0 +1,25 @@
+// Changes of header fields in the form in which a head is written: some of the fields that came are left out, some
+// are appended.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "routes/policy_model.h"
+
+namespace ebb::routes {
+
+struct FieldEdits {
+  std::vector<std::string> dropped;  // names, in any case
+  std::vector<FieldModel> appended;
+
+  static FieldEdits of(const HeaderEditsModel& model);
+
+  bool empty() const { return dropped.empty() && appended.empty(); }
+  bool drops(std::string_view name) const;
+  // As if the later edits were made on what these leave.
+  void then(const FieldEdits& later);
+};
+
+}  // namespace ebb::routes

@@ -1,0 +1,55 @@
+// How many requests a client address may make. A worker owns one table for all its routes; its memory is fixed when
+// it is made, whoever asks.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "base/address.h"
+#include "base/clock.h"
+#include "routes/policy_model.h"
+
+namespace ebb::routes {
+
+// A token bucket that keeps nothing but the instant at which it is full again (the generic cell rate algorithm).
+class TokenBucket {
+ public:
+  // How long until a token is there; zero: one was taken.
+  base::Duration take(const RateLimitModel& limit, base::Instant now);
+  bool full(base::Instant now) const { return full_at_ <= now; }
+
+ private:
+  base::Instant full_at_{};  // a bucket that nobody used is full
+};
+
+// Buckets by route and client. IPv6 clients are told apart by their /64: whoever has one address of it has them all.
+// Sets of eight slots; a full set gives up the bucket that was used least recently, so that in the worst case a client
+// gets a full bucket too early, never a refusal that is another's.
+class RateTable {
+ public:
+  // `slots` is rounded up to whole sets; the seed keeps clients from choosing addresses that meet in one set.
+  RateTable(std::size_t slots, std::uint64_t seed);
+
+  // As TokenBucket::take, for the bucket of this route (by its label) and client.
+  base::Duration take(std::uint32_t route, const base::Address& client, const RateLimitModel& limit, base::Instant now);
+
+ private:
+  static constexpr std::size_t set_size = 8;
+
+  struct Slot {
+    std::uint64_t network = 0;
+    std::uint64_t owner = 0;  // route and family; 0: free
+    base::Instant used_at{};
+    TokenBucket bucket;
+  };
+  Slot& slot_of(std::uint32_t route, const base::Address& client);
+
+  std::vector<Slot> slots_;
+  std::uint64_t seed_;
+};
+
+// The value of Retry-After (RFC 9110 section 10.2.3): whole seconds, at least one.
+std::uint64_t retry_after_seconds(base::Duration wait);
+
+}  // namespace ebb::routes

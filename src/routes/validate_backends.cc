@@ -1,0 +1,76 @@
+#include "routes/spelling.h"
+#include "routes/validate_parts.h"
+
+namespace ebb::routes {
+
+namespace {
+
+constexpr std::uint32_t weight_max = 256;
+constexpr std::uint32_t streams_max = 10'000;
+
+void check_tls(const std::string& key, const BackendTlsModel& tls, Refusals& refusals) {
+  if (tls.verify && tls.name.empty()) {
+    refusals.refuse(key + ".name", "there is no name that the certificate must be for",
+                    "add name: NAME; verify: false would talk to anybody who answers");
+  }
+  if (!tls.verify && !tls.ca.empty()) {
+    refusals.refuse(key + ".ca", "nothing is verified against it", "remove `ca`, or `verify: false`");
+  }
+  for (const auto& [name, text] : {std::pair{".name", &tls.name}, std::pair{".sni", &tls.sni}}) {
+    if (text->empty() || is_host(*text)) continue;
+    refusals.refuse(key + name, quoted(*text) + " is not a host name", "give a name such as shop.internal");
+  }
+  if (tls.certificate.empty() != tls.key.empty()) {
+    refusals.refuse(key + (tls.key.empty() ? ".key" : ".cert"), "a certificate and its key belong together",
+                    "give both `cert` and `key`, or none");
+  }
+}
+
+void check_protocol(const std::string& key, const BackendModel& backend, Refusals& refusals) {
+  if (backend.protocol == BackendProtocol::h2 && !backend.tls) {
+    refusals.refuse(key + ".protocol", "h2 is HTTP/2 over TLS, and there is no `tls` section",
+                    "add `tls`, or use h2c for HTTP/2 without TLS");
+  }
+  if (backend.protocol == BackendProtocol::h2c && backend.tls) {
+    refusals.refuse(key + ".protocol", "h2c is HTTP/2 without TLS, and there is a `tls` section",
+                    "use h2, or remove `tls`");
+  }
+  if (backend.tls) check_tls(key + ".tls", *backend.tls, refusals);
+  refusals.check_range(key + ".http2.streams", backend.http2.streams, 1, streams_max);
+  refusals.check_timeout(key + ".http2.max_age", backend.http2.max_age);
+}
+
+void check_endpoints(const std::string& backend_key, const BackendModel& backend, Refusals& refusals) {
+  Refusals::Seen names;
+  for (std::size_t i = 0; i < backend.endpoints.size(); ++i) {
+    const EndpointModel& endpoint = backend.endpoints[i];
+    const std::string key = backend_key + indexed(".endpoints", i);
+    refusals.check_name(key + ".name", "an endpoint", endpoint.name, i, names);
+    if (!endpoint.address.valid() || endpoint.address.port() == 0) {
+      refusals.refuse(key + ".address", "an endpoint needs an address and a port", "give one such as 10.1.0.5:8080");
+    }
+    if (endpoint.weight > weight_max) {
+      refusals.refuse(key + ".weight", std::to_string(endpoint.weight) + " is out of range",
+                      "give 0 (no new work) to 256");
+    }
+  }
+}
+
+}  // namespace
+
+void check_backends(const Model& model, Refusals& refusals) {
+  Refusals::Seen names;
+  for (std::size_t i = 0; i < model.backends.size(); ++i) {
+    const BackendModel& backend = model.backends[i];
+    const std::string key = indexed("backends", i);
+    refusals.check_name(key + ".name", "a backend", backend.name, i, names);
+    refusals.check_timeout(key + ".timeouts.connect", backend.connect_timeout);
+    refusals.check_timeout(key + ".timeouts.response", backend.response_timeout);
+    refusals.check_timeout(key + ".timeouts.idle", backend.idle_timeout);
+    refusals.check_retries(key + ".retries", backend.retries);
+    check_protocol(key, backend, refusals);
+    check_endpoints(key, backend, refusals);
+  }
+}
+
+}  // namespace ebb::routes

@@ -1,0 +1,22 @@
+// The parts of validate(), one file for each of the model's lists and one for what routes do besides sending.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "routes/refusals.h"
+
+namespace ebb::routes {
+
+void check_listeners(const Model& model, const BackendsByName& backends, Refusals& refusals);
+void check_routes(const Model& model, const BackendsByName& backends, Refusals& refusals);
+void check_backends(const Model& model, Refusals& refusals);
+
+// `key` is that of the route.
+void check_policy(const std::string& key, const RouteModel& route, const BackendsByName& backends, Refusals& refusals);
+// What is not opened cannot be looked into.
+void check_passthrough(const std::string& key, const RouteModel& route, Refusals& refusals);
+void check_header_edits(const std::string& key, const HeaderEditsModel& edits, Refusals& refusals);
+void check_errors(const std::string& key, std::span<const ErrorBodyModel> errors, Refusals& refusals);
+
+}  // namespace ebb::routes

@@ -1,0 +1,66 @@
+// Of a passthrough route the router sees the name that the client asks for and two streams of bytes. Whatever would
+// need more is refused instead of being forgotten.
+#include <algorithm>
+
+#include "routes/validate_parts.h"
+
+namespace ebb::routes {
+
+namespace {
+
+struct Part {
+  bool given;
+  const char* key;
+};
+
+bool any(const HeaderEditsModel& edits) { return !edits.set.empty() || !edits.add.empty() || !edits.remove.empty(); }
+
+void refuse_given(const std::string& route_key, std::initializer_list<Part> parts, Refusals& refusals) {
+  for (const Part& part : parts) {
+    if (!part.given) continue;
+    refusals.refuse(route_key + part.key, "a passthrough route is not opened, so that this cannot be done",
+                    "remove the key, or use tls: edge or tls: reencrypt");
+  }
+}
+
+}  // namespace
+
+void check_passthrough(const std::string& key, const RouteModel& route, Refusals& refusals) {
+  const bool shares_edit = std::ranges::any_of(
+      route.shares, [](const ShareModel& share) { return any(share.request_headers) || any(share.response_headers); });
+  refuse_given(key,
+               {{!route.path.text.empty(), ".path"},
+                {route.timeout != Duration::zero(), ".timeout"},
+                {route.retries.has_value(), ".retries"},
+                {shares_edit, ".backends"}},
+               refusals);
+  if (route.conditions) {
+    refuse_given(key,
+                 {{!route.conditions->listeners.empty(), ".listeners"},
+                  {!route.conditions->methods.empty(), ".methods"},
+                  {!route.conditions->headers.empty(), ".headers"},
+                  {!route.conditions->query.empty(), ".query"}},
+                 refusals);
+  }
+  if (!route.policy) return;
+  const PolicyModel& policy = *route.policy;
+  refuse_given(key,
+               {{policy.redirect.has_value(), ".redirect"},
+                {policy.rewrite.has_value(), ".rewrite"},
+                {any(policy.request_headers), ".request_headers"},
+                {any(policy.response_headers), ".response_headers"},
+                {!policy.mirrors.empty(), ".mirrors"},
+                {policy.cors.has_value(), ".cors"},
+                {policy.hsts.has_value(), ".hsts"},
+                {policy.rate_limit.has_value(), ".rate_limit"},
+                {policy.body_bytes.has_value(), ".body_bytes"},
+                {policy.timeouts.request != Duration::zero(), ".timeouts.request"},
+                {policy.timeouts.attempt != Duration::zero(), ".timeouts.try"},
+                {policy.timeouts.idle != Duration::zero(), ".timeouts.idle"},
+                {!policy.errors.empty(), ".errors"},
+                {policy.forwarded.has_value(), ".forwarded"},
+                {policy.compression.has_value(), ".compression"}},
+               refusals);
+}
+
+}  // namespace ebb::routes
