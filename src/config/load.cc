@@ -1,7 +1,6 @@
 #include "config/load.h"
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 
 #include "config/document.h"
@@ -24,21 +23,17 @@ std::string change(std::string_view key, const std::string& running, const std::
 // What could not be read has its default in the model: remarks about that would only lead away from the cause. The
 // same holds for a backend that seems to be missing when anything at all was misread.
 bool follows_from_misreading(const routes::Refusal& refusal, const Reader& reader) {
-  if (refusal.key.ends_with(".backend")) return reader.failed();
+  if (!refusal.unknown_backend.empty()) return reader.failed();
   const std::string_view key = refusal.key;
   return reader.failed_in(key.substr(0, std::min(key.rfind(']'), key.size() - 1) + 1));
 }
 
 // A misspelt name of a backend gets the same help as a misspelt key.
 std::string remedy_of(const routes::Refusal& refusal, const routes::Model& model) {
-  constexpr std::string_view before_index = "routes[";
-  std::size_t route = 0;
-  if (!refusal.key.starts_with(before_index) || !refusal.key.ends_with(".backend")) return refusal.remedy;
-  const char* digits = refusal.key.data() + before_index.size();
-  std::from_chars(digits, refusal.key.data() + refusal.key.size(), route);
+  if (refusal.unknown_backend.empty()) return refusal.remedy;
   std::vector<std::string_view> names;
   for (const routes::BackendModel& backend : model.backends) names.push_back(backend.name);
-  const std::string suggestion = suggest(model.routes[route].backend, names);
+  const std::string suggestion = suggest(refusal.unknown_backend, names);
   return suggestion.starts_with("did you mean") ? suggestion : refusal.remedy;
 }
 
@@ -82,12 +77,33 @@ std::vector<std::string> needs_restart(const Startup& running, const Startup& wa
 
 std::vector<std::string> files_of(const routes::Model& model) {
   std::vector<std::string> files;
+  const auto add = [&files](const std::string& path) {
+    if (!path.empty()) files.push_back(path);
+  };
+  const auto add_bodies = [&add](const std::vector<routes::ErrorBodyModel>& errors) {
+    for (const routes::ErrorBodyModel& error : errors) add(error.file.path);
+  };
   for (const routes::ListenerModel& listener : model.listeners) {
     for (const routes::CertificateFiles& certificate : listener.certificates) {
-      files.push_back(certificate.certificate);
-      files.push_back(certificate.key);
+      add(certificate.certificate);
+      add(certificate.key);
+      add(certificate.ocsp);
     }
+    add(listener.client_certificates.ca);
+    add(listener.client_certificates.crl);
   }
+  for (const routes::BackendModel& backend : model.backends) {
+    if (!backend.tls) continue;
+    add(backend.tls->ca);
+    add(backend.tls->certificate);
+    add(backend.tls->key);
+  }
+  add_bodies(model.errors);
+  for (const routes::RouteModel& route : model.routes) {
+    if (route.policy) add_bodies(route.policy->errors);
+  }
+  std::ranges::sort(files);
+  files.erase(std::unique(files.begin(), files.end()), files.end());
   return files;
 }
 

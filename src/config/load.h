@@ -37,7 +37,7 @@ std::expected<Loaded, Diagnostics> load_text(std::string_view text, const std::s
 // A sentence for each start-up setting in which the file now differs from the running process.
 std::vector<std::string> needs_restart(const Startup& running, const Startup& wanted);
 
-// The files that a model depends on: its certificates and keys.
+// The files that a model depends on: certificates, keys, error bodies. Sorted, each once.
 std::vector<std::string> files_of(const routes::Model& model);
 
 }  // namespace ebb::config

@@ -107,6 +107,17 @@ constexpr Value<ObjectOf<member>> section = {
     [](const ObjectOf<member>&) { return std::string(); },
 };
 
+// As above, of a struct that is there only if its key is.
+template <auto member, const auto& keys>
+constexpr Value<ObjectOf<member>> optional_section = {
+    [] { return std::string("mapping"); },
+    [](Reader& reader, const Node& node, ObjectOf<member>& object) {
+      auto& target = (object.*member).emplace();
+      read_mapping(reader, node, Keys<std::remove_reference_t<decltype(target)>>(keys), target);
+    },
+    [](const ObjectOf<member>&) { return std::string(); },
+};
+
 // A mapping in the file whose members belong to the struct around it.
 template <class Object, const auto& keys>
 constexpr Value<Object> group = {
@@ -123,11 +134,83 @@ constexpr Value<ObjectOf<outer>> within = {
     [](const ObjectOf<outer>& object) { return value.show(object.*outer); },
 };
 
+// A value of a part that is made when the first of its keys is read.
+template <auto outer, const auto& value>
+constexpr Value<ObjectOf<outer>> boxed = {
+    value.type,
+    [](Reader& reader, const Node& node, ObjectOf<outer>& object) { value.read(reader, node, (object.*outer).make()); },
+    [](const ObjectOf<outer>& object) {
+      auto part = object.*outer;
+      return value.show(part.make());
+    },
+};
+
+inline bool expect_list(Reader& reader, const Node& node) {
+  return reader.expect(node, Node::Kind::list, "a list", "begin each element with `- `");
+}
+
+// What an empty list of conditions or networks would mean is not guessed: "none" and "all" are both near.
+inline bool expect_elements(Reader& reader, const Node& node, std::size_t count) {
+  if (count > 0) return true;
+  reader.refuse(node.mark, "there is nothing in it", "add an element, or leave the key out");
+  return false;
+}
+
+// A list of single values. Given elements replace those of the default.
+template <class Format, auto member>
+constexpr Value<ObjectOf<member>> values = {
+    [] { return "list of " + Format::type(); },
+    [](Reader& reader, const Node& node, ObjectOf<member>& object) {
+      if (!expect_list(reader, node) || !expect_elements(reader, node, node.items.size())) return;
+      auto& elements = object.*member;
+      elements.clear();
+      for (std::size_t i = 0; i < node.items.size(); ++i) {
+        const Reader::Inside inside(reader, "[" + std::to_string(i) + "]");
+        read_scalar<Format>(reader, node.items[i], elements.emplace_back());
+      }
+    },
+    [](const ObjectOf<member>& object) {
+      std::string text;
+      for (const auto& element : object.*member) text += (text.empty() ? "[" : ", ") + Format::show(element);
+      return text.empty() ? text : text + "]";
+    },
+};
+
+// A mapping whose keys are names of the user's choice; `read_one` reads the value of one.
+template <auto member, auto read_one>
+constexpr Value<ObjectOf<member>> by_name = {
+    [] { return std::string("mapping of names"); },
+    [](Reader& reader, const Node& node, ObjectOf<member>& object) {
+      if (!reader.expect(node, Node::Kind::mapping, "a mapping", "write `name: value` lines")) return;
+      if (!expect_elements(reader, node, node.entries.size())) return;
+      for (const Entry& entry : node.entries) {
+        const Reader::Inside inside(reader, "." + entry.key);
+        auto& element = (object.*member).emplace_back();
+        element.name = entry.key;
+        read_one(reader, entry.value, element);
+      }
+    },
+    [](const ObjectOf<member>&) { return std::string(); },
+};
+
+// A mapping that holds exactly one of the keys.
+template <class Object>
+void read_one_of(Reader& reader, const Node& node, Keys<Object> keys, Object& object) {
+  if (node.kind == Node::Kind::mapping && node.entries.size() != 1) {
+    std::string names;
+    for (const Key<Object>& key : keys) names += (names.empty() ? "`" : ", `") + std::string(key.name) + "`";
+    reader.refuse(node.mark, "expected one key", "give one of " + names);
+    return;
+  }
+  read_mapping(reader, node, keys, object);
+}
+
 template <auto member, const auto& keys>
 constexpr Value<ObjectOf<member>> list = {
     [] { return std::string("list"); },
     [](Reader& reader, const Node& node, ObjectOf<member>& object) {
-      if (!reader.expect(node, Node::Kind::list, "a list", "begin each element with `- `")) return;
+      if (!expect_list(reader, node)) return;
+      (object.*member).reserve(node.items.size());
       for (std::size_t i = 0; i < node.items.size(); ++i) {
         const Reader::Inside inside(reader, "[" + std::to_string(i) + "]");
         auto& element = (object.*member).emplace_back();

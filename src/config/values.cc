@@ -89,6 +89,15 @@ std::string DurationFormat::show(base::Duration value) {
   return std::to_string(value.count()) + "ns";
 }
 
+Parsed<base::Duration> TimeoutFormat::parse(std::string_view text, const Surroundings& surroundings) {
+  auto parsed = DurationFormat::parse(text, surroundings);
+  if (parsed && *parsed == base::Duration::zero()) {
+    return std::unexpected(
+        Complaint{"expected a duration above zero", "there is no value for \"never\"; leave the key out"});
+  }
+  return parsed;
+}
+
 Parsed<std::uint64_t> parse_size(std::string_view text, std::uint64_t max) {
   const auto split = split_unit(text);
   if (!split) return std::unexpected(Complaint{"expected a size", "write bytes or a unit: 65536, 64KiB or 1MiB"});
@@ -134,6 +143,32 @@ Parsed<std::string> FileFormat::parse(std::string_view text, const Surroundings&
 Parsed<std::string> OutputFormat::parse(std::string_view text, const Surroundings& surroundings) {
   if (text == "-") return "-";
   return FileFormat::parse(text, surroundings);
+}
+
+Parsed<routes::TextFile> TextFileFormat::parse(std::string_view text, const Surroundings& surroundings) {
+  auto path = FileFormat::parse(text, surroundings);
+  if (!path) return std::unexpected(std::move(path.error()));
+  auto content = surroundings.texts->get(*path);
+  if (content) return routes::TextFile{std::move(*path), std::move(*content)};
+  return std::unexpected(Complaint{"expected a file that can be read (" + *path + " " + content.error() + ")",
+                                   "put the file there, or correct the path"});
+}
+
+Parsed<routes::Cidr> NetworkFormat::parse(std::string_view text, const Surroundings&) {
+  const auto network = routes::Cidr::parse(text);
+  if (network) return *network;
+  return std::unexpected(Complaint{"expected a network (" + network.error() + ")",
+                                   "write an address or a network in numbers: 10.1.2.3, 10.0.0.0/8 or fd00::/8"});
+}
+
+Parsed<routes::StatusRange> StatusFormat::parse(std::string_view text, const Surroundings&) {
+  if (text == "4xx") return routes::StatusRange{400, 499};
+  if (text == "5xx") return routes::StatusRange{500, 599};
+  const auto status = parse_count(text, 599);
+  if (status && *status >= 400) {
+    return routes::StatusRange{static_cast<std::uint16_t>(*status), static_cast<std::uint16_t>(*status)};
+  }
+  return std::unexpected(Complaint{"expected the status of an error", "give 400 to 599, or 4xx or 5xx for a class"});
 }
 
 Parsed<base::Address> BindFormat::parse(std::string_view text, const Surroundings&) {

@@ -7,12 +7,15 @@
 #include <filesystem>
 #include <functional>
 #include <limits>
+#include <memory>
 #include <string>
 #include <string_view>
 
 #include "base/address.h"
 #include "base/clock.h"
 #include "config/suggest.h"
+#include "config/text_files.h"
+#include "routes/policy_model.h"
 
 namespace ebb::config {
 
@@ -33,12 +36,20 @@ std::expected<base::Address, std::string> resolve_by_system(const std::string& h
 struct Surroundings {
   std::filesystem::path folder;  // of the file: relative paths start here
   Resolve resolve = resolve_by_system;
+  std::shared_ptr<TextFiles> texts = std::make_shared<TextFiles>();
 };
 
 struct DurationFormat {
   static std::string type() { return "duration"; }
   static Parsed<base::Duration> parse(std::string_view text, const Surroundings&);
   static std::string show(base::Duration value);
+};
+
+// As DurationFormat, for what is either above zero or left out.
+struct TimeoutFormat {
+  static std::string type() { return DurationFormat::type(); }
+  static Parsed<base::Duration> parse(std::string_view text, const Surroundings& surroundings);
+  static std::string show(base::Duration value) { return DurationFormat::show(value); }
 };
 
 Parsed<std::uint64_t> parse_size(std::string_view text, std::uint64_t max);
@@ -81,6 +92,13 @@ struct FileFormat {
   static std::string show(const std::string& value) { return value; }
 };
 
+// A file whose content is read with the configuration.
+struct TextFileFormat {
+  static std::string type() { return "file"; }
+  static Parsed<routes::TextFile> parse(std::string_view text, const Surroundings& surroundings);
+  static std::string show(const routes::TextFile& value) { return value.path; }
+};
+
 // As FileFormat, and "-" is standard output.
 struct OutputFormat {
   static std::string type() { return "file or `-`"; }
@@ -100,6 +118,29 @@ struct EndpointAddressFormat {
   static std::string type() { return "address"; }
   static Parsed<base::Address> parse(std::string_view text, const Surroundings& surroundings);
   static std::string show(const base::Address& value) { return value.valid() ? value.text() : ""; }
+};
+
+struct NetworkFormat {
+  static std::string type() { return "network"; }
+  static Parsed<routes::Cidr> parse(std::string_view text, const Surroundings&);
+  static std::string show(const routes::Cidr& value) { return value.text(); }
+};
+
+// "404", or "5xx" for a class.
+struct StatusFormat {
+  static std::string type() { return "status or `4xx`, `5xx`"; }
+  static Parsed<routes::StatusRange> parse(std::string_view text, const Surroundings&);
+  static std::string show(const routes::StatusRange&) { return ""; }
+};
+
+// Of a member that may be missing.
+template <class Format>
+struct Optional {
+  static std::string type() { return Format::type(); }
+  static auto parse(std::string_view text, const Surroundings& surroundings) {
+    return Format::parse(text, surroundings);
+  }
+  static std::string show(const auto& value) { return value ? Format::show(*value) : ""; }
 };
 
 // The words of an enumeration (or of a flag) in the order of its values.

@@ -1,0 +1,79 @@
+// The keys of backends.
+#pragma once
+
+#include "config/keys.h"
+#include "routes/model.h"
+
+namespace ebb::config {
+
+// In the order of the enumerators.
+inline constexpr std::string_view state_words[] = {"ready", "leaving", "drain", "maint"};
+inline constexpr std::string_view balance_words[] = {"round_robin", "least_request"};
+inline constexpr std::string_view backend_protocol_words[] = {"http1", "h2c", "h2", "auto"};
+inline constexpr std::string_view proxy_protocol_words[] = {"off", "v1", "v2"};
+
+// An endpoint without a name is known by its address as it was written, so that its name does not change when the
+// address behind a host name does.
+inline constexpr Value<routes::EndpointModel> endpoint_address = {
+    EndpointAddressFormat::type,
+    [](Reader& reader, const Node& node, routes::EndpointModel& endpoint) {
+      read_scalar<EndpointAddressFormat>(reader, node, endpoint.address);
+      if (endpoint.name.empty()) endpoint.name = node.text;
+    },
+    [](const routes::EndpointModel&) { return std::string(); },
+};
+
+inline constexpr Key<routes::EndpointModel> endpoint_keys[] = {
+    {"name", text<&routes::EndpointModel::name>, "unique in its backend; the address if not given"},
+    {"address", endpoint_address, "`host:port`; a name is resolved when the file is read", Need::required},
+    {"weight", count<&routes::EndpointModel::weight>, "share of the work, 0 to 256"},
+    {"state", choice<&routes::EndpointModel::state, state_words>,
+     "`leaving` is used only when no `ready` one is left; `drain` and `maint` get no new work"},
+};
+
+inline constexpr Key<routes::BackendModel> backend_timeouts_keys[] = {
+    {"connect", duration<&routes::BackendModel::connect_timeout>, "until a connection is established"},
+    {"response", duration<&routes::BackendModel::response_timeout>, "until the response begins"},
+    {"idle", duration<&routes::BackendModel::idle_timeout>, "how long a connection without work is kept"},
+};
+
+inline constexpr Key<routes::BackendModel> keepalive_keys[] = {
+    {"idle_per_endpoint", count<&routes::BackendModel::idle_per_endpoint>,
+     "most connections without work that a worker keeps to one endpoint"},
+};
+
+inline constexpr Key<routes::BackendTlsModel> backend_tls_keys[] = {
+    {"ca", file<&routes::BackendTlsModel::ca>,
+     "PEM: the authorities that may have signed; those that this machine trusts if not given"},
+    {"name", text<&routes::BackendTlsModel::name>,
+     "the name that the certificate must be for; needed unless `verify` is `false`"},
+    {"sni", text<&routes::BackendTlsModel::sni>, "the name that is asked for; `name` if not given"},
+    {"cert", file<&routes::BackendTlsModel::certificate>, "PEM: our own certificate, for backends that ask for one"},
+    {"key", file<&routes::BackendTlsModel::key>, "PEM: its private key"},
+    {"verify", flag<&routes::BackendTlsModel::verify>, "`false` talks to anybody who answers: for tests only"},
+};
+
+inline constexpr Key<routes::BackendHttp2Model> backend_http2_keys[] = {
+    {"streams", count<&routes::BackendHttp2Model::streams>,
+     "most requests at a time on one connection, 1 to 10000; the endpoint's own limit if that is lower"},
+    {"max_age", duration<&routes::BackendHttp2Model::max_age>, "after it a connection takes no new request"},
+};
+
+inline constexpr Key<routes::BackendModel> backend_keys[] = {
+    {"name", text<&routes::BackendModel::name>, "unique; routes name it", Need::required},
+    {"balance", choice<&routes::BackendModel::balance, balance_words>, "how an endpoint is chosen"},
+    {"endpoints", list<&routes::BackendModel::endpoints, endpoint_keys>, "may be empty: requests then get 503"},
+    {"timeouts", group<routes::BackendModel, backend_timeouts_keys>, "of connections to its endpoints"},
+    {"keepalive", group<routes::BackendModel, keepalive_keys>, "of connections without work"},
+    {"retries", count<&routes::BackendModel::retries>,
+     "how often a request that is safe to repeat is sent again, 0 to 10"},
+    {"protocol", choice<&routes::BackendModel::protocol, backend_protocol_words>,
+     "`h2c` is HTTP/2 without TLS, `h2` with it; `auto` is what the endpoint chooses by ALPN, HTTP/1.1 without TLS"},
+    {"tls", optional_section<&routes::BackendModel::tls, backend_tls_keys>,
+     "connections are encrypted; for routes with `tls: reencrypt`"},
+    {"http2", section<&routes::BackendModel::http2, backend_http2_keys>, "of HTTP/2 connections"},
+    {"proxy_protocol", choice<&routes::BackendModel::proxy_protocol, proxy_protocol_words>,
+     "each connection begins with a PROXY header of this version, which says who the client is"},
+};
+
+}  // namespace ebb::config
