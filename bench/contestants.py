@@ -14,6 +14,7 @@ import subprocess
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+BACKEND = ROOT / "build" / "backend"
 PROXY_CORE, LOAD_CORE = 1, 0
 DESCRIPTORS = 20000
 CONNECTIONS = 8000
@@ -29,15 +30,6 @@ http {{
   fastcgi_temp_path {directory}/f; uwsgi_temp_path {directory}/u; scgi_temp_path {directory}/s;
   {rest}
 }}
-"""
-
-NGINX_BACKEND = """
-  server {{
-    listen 127.0.0.1:{backend} backlog=4096;
-    location = /small {{ return 200 "{body}"; }}
-    location = /post {{ client_max_body_size 1m; return 200 "taken"; }}
-    location / {{ root {directory}/files; }}
-  }}
 """
 
 NGINX_PROXY = """
@@ -161,12 +153,8 @@ class Arena:
         self.exit = contextlib.ExitStack()
 
     def __enter__(self):
-        files = self.directory / "files"
-        files.mkdir()
-        (files / "big").write_bytes(b"0123456789abcdef" * 65536)
         subprocess.run([ROOT / "tools" / "certs", self.stem, "ecdsa", "bench.test"], check=True)
-        rest = NGINX_BACKEND.format(backend=self.backend, body="x" * 128, directory=self.directory)
-        wait_for_port(self.backend, self.start("backend", self.nginx_command("backend", rest), LOAD_CORE))
+        wait_for_port(self.backend, self.start("backend", [BACKEND, self.backend], LOAD_CORE))
         return self
 
     def __exit__(self, *_):

@@ -17,7 +17,7 @@ import sys
 import tempfile
 
 import report
-from contestants import ROOT, Arena
+from contestants import BACKEND, ROOT, Arena
 from workloads import CONNECT, WORKLOADS, window
 
 RESULTS = ROOT / "bench" / "results"
@@ -45,11 +45,12 @@ def machine():
     return {"cpu": cpu.group(1) if cpu else platform.machine(), "cores": os.cpu_count(), "kernel": platform.release()}
 
 
-def build_client():
-    source = ROOT / "bench" / "connect.cc"
-    if not CONNECT.exists() or CONNECT.stat().st_mtime < source.stat().st_mtime:
-        CONNECT.parent.mkdir(exist_ok=True)
-        subprocess.run(["clang++-19", "-std=c++23", "-O2", "-o", CONNECT, source, "-lssl", "-lcrypto"], check=True)
+def build_tools():
+    for target, libraries in ((CONNECT, ("-lssl", "-lcrypto")), (BACKEND, ())):
+        source = ROOT / "bench" / f"{target.name}.cc"
+        if not target.exists() or target.stat().st_mtime < source.stat().st_mtime:
+            target.parent.mkdir(exist_ok=True)
+            subprocess.run(["clang++-19", "-std=c++23", "-O2", "-o", target, source, *libraries], check=True)
 
 
 def fill(arena, without):
@@ -113,7 +114,7 @@ def main():
     if options.quick:
         options.cycles = 3
     chosen = [workload for workload in WORKLOADS if not options.only or workload.name in options.only]
-    build_client()
+    build_tools()
     result = {"date": datetime.datetime.now().strftime("%Y-%m-%d %H:%M"), "commit": git("rev-parse", "--short", "HEAD"),
               "changed": bool(git("status", "--porcelain", "src")), "machine": machine(), "cycles": options.cycles,
               "window_seconds": options.seconds, "idle_connections": options.idle, "contestants": {}, "workloads": {}}
