@@ -1,4 +1,6 @@
 // What the peer sent, as nghttp2 has read it, told to the listener. Before: h2_callbacks. Next: gate/h2_clients.
+#include <algorithm>
+
 #include "wire/h2_heads.h"
 #include "wire/h2_state.h"
 
@@ -85,8 +87,11 @@ void H2Session::State::trailers_whole(H2Stream& stream) {
 }
 
 void H2Session::State::payload_came(StreamId id, const char* at, std::size_t size) {
+  // nghttp2 hands out what goes beyond the window although it has reset the stream for it. (Before our SETTINGS are
+  // acknowledged the window is that of RFC 9113 6.9.2.)
+  const std::size_t window = std::max<std::size_t>(limits.stream_window, NGHTTP2_INITIAL_WINDOW_SIZE);
   H2Stream* stream = find(id);
-  if (stream == nullptr || stream->inbound != Inbound::body) {
+  if (stream == nullptr || stream->inbound != Inbound::body || stream->unread + size > window) {
     nghttp2_session_consume(session.get(), id, size);  // nobody reads it: it must not hold up the others
     return;
   }

@@ -42,6 +42,7 @@ void H2Session::State::take_control_frames() {
          control_frames.size() < control_bytes_max) {
     const std::uint8_t* bytes = nullptr;
     const ssize_t size = nghttp2_session_mem_send(session.get(), &bytes);
+    if (size < 0) fail(base::Cause::internal, nghttp2_strerror(static_cast<int>(size)), NGHTTP2_INTERNAL_ERROR);
     if (size <= 0) return;
     control_frames.append(reinterpret_cast<const char*>(bytes), static_cast<std::size_t>(size));
   }

@@ -95,16 +95,17 @@ void H2Session::State::fail_stream(H2Stream& stream, Cause because, bool unproce
   if (told) listener.on_stream_failed(id, because, unprocessed);
 }
 
-// How many bytes come before the end of the header of a frame that the peer may not send any more.
-std::size_t H2Session::State::admit(std::string_view bytes, const char*& overspent) {
+// Looks at the headers of the frames, in which a flood shows itself before anything is done for it.
+H2Session::State::Admission H2Session::State::admit(std::string_view bytes) {
   std::string_view rest = bytes;
   FrameHeader header;
   while (!rest.empty()) {
     if (!scan.next(rest, header)) continue;
-    overspent = budget.take(header, now);
-    if (overspent != nullptr) break;
+    const char* overspent = budget.take(header, now);
+    if (overspent == nullptr && !header.is_broken_priority()) continue;
+    return {.size = bytes.size() - rest.size() - 1, .overspent = overspent, .broken = overspent == nullptr};
   }
-  return overspent == nullptr ? bytes.size() : bytes.size() - rest.size() - 1;
+  return {.size = bytes.size()};
 }
 
 void H2Session::State::feed(const base::Slice& bytes) {
@@ -128,10 +129,10 @@ H2Session::Status H2Session::receive(const base::Slice& bytes, base::Instant now
   State& state = *state_;
   if (!state.is_open() || bytes.empty()) return state.status;
   state.now = now;
-  const char* overspent = nullptr;
-  const std::size_t admitted = state.admit(bytes.view(), overspent);
-  state.feed(bytes.part(0, static_cast<std::uint32_t>(admitted)));
-  state.spend(overspent);
+  const State::Admission admission = state.admit(bytes.view());
+  state.feed(bytes.part(0, static_cast<std::uint32_t>(admission.size)));
+  state.spend(admission.overspent);
+  if (admission.broken) state.fail(state.protocol_error(), "malformed PRIORITY frame", NGHTTP2_PROTOCOL_ERROR);
   state.take_control_frames();
   return state.status;
 }

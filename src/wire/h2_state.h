@@ -71,7 +71,12 @@ struct H2Session::State {
   void fail_stream(H2Stream& stream, base::Cause because, bool unprocessed);
 
   // h2_session.cc
-  std::size_t admit(std::string_view bytes, const char*& overspent);
+  struct Admission {
+    std::size_t size = 0;             // bytes before the end of the header of a frame that may not stand there
+    const char* overspent = nullptr;  // which budget it would overspend
+    bool broken = false;
+  };
+  Admission admit(std::string_view bytes);
   void feed(const base::Slice& bytes);
 
   // h2_callbacks.cc: what nghttp2 calls, and which leads to the functions below

@@ -75,7 +75,7 @@ struct Frame {
 namespace frame {
 inline constexpr std::uint8_t data = 0, headers = 1, priority = 2, reset = 3, settings = 4, ping = 6, goaway = 7,
                               window_update = 8, continuation = 9;
-inline constexpr std::uint8_t end_stream = 1, ack = 1, end_headers = 4, padded = 8;
+inline constexpr std::uint8_t end_stream = 1, ack = 1, end_headers = 4, padded = 8, priority_flag = 0x20;
 }  // namespace frame
 
 std::string write(std::uint8_t type, std::uint8_t flags, StreamId stream, std::string_view payload);
