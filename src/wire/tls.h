@@ -23,7 +23,8 @@ namespace ebb::wire {
 struct CertificateSource {
   std::string certificate_pem;  // leaf first, then intermediates
   std::string key_pem;
-  std::string origin;  // for messages: the file's name
+  std::string origin;         // for messages: the file's name
+  std::string ocsp_der = {};  // an OCSP response to staple; "": none
 };
 
 // Certificates or revocation lists in PEM form.
@@ -56,10 +57,20 @@ class TicketKeys {
   std::vector<Key> keys_;
 };
 
+enum class ClientCertificates : std::uint8_t {
+  none,
+  optional,  // a client may show none, but one that it shows must be good
+  required,
+};
+
 struct ServerOptions {
   std::vector<CertificateSource> certificates;  // the first is the default
   bool refuse_unknown_names = false;            // else unknown or missing names get the default certificate
   std::vector<std::string> alpn = {"http/1.1", "http/1.0"};  // in order of our preference
+  ClientCertificates client_certificates = ClientCertificates::none;
+  PemSource client_authorities = {};  // roots that issue certificates of clients
+  PemSource client_revocations = {};  // none: not checked; else every authority of a chain needs a list that is not out
+                                      // of date, or its certificates are refused
 };
 
 class ServerContext {
@@ -72,6 +83,8 @@ class ServerContext {
   virtual std::vector<std::string> names() const = 0;
   // Seconds since the epoch at which the first certificate expires.
   virtual std::int64_t first_expiry() const = 0;
+  // The same for OCSP responses, which are not stapled any more from then on; INT64_MAX without one.
+  virtual std::int64_t first_staple_expiry() const = 0;
 };
 
 // What a backend's certificate must have.
@@ -98,6 +111,14 @@ class ClientContext {
   virtual ~ClientContext() = default;
   // Seconds since the epoch at which our certificate expires; INT64_MAX without one.
   virtual std::int64_t certificate_expiry() const = 0;
+};
+
+struct PeerCertificate {
+  bool verified = false;  // false only towards a backend that need not prove anything
+  std::string sha256;     // of its DER form, in lower-case hexadecimal
+  std::string subject;    // as RFC 2253 has it, in printable ASCII
+  std::string issuer;
+  std::string serial;  // in upper-case hexadecimal
 };
 
 class TlsSession {
@@ -129,8 +150,15 @@ class TlsSession {
   std::string_view protocol() const;     // "TLSv1.3"
   std::string_view alpn() const;         // "" if none
   std::string_view server_name() const;  // as asked by the client, lower case; "" if none, and towards backends
-  base::Cause cause() const;             // after Status::failed
-  const char* why() const;               // after Status::failed: in words
+  // Whether requests for this host (lower case, without port) belong on this connection: it is the server name that the
+  // client asked for, or the certificate that it got covers it. Else the answer is 421 (RFC 9110 section 15.5.20).
+  bool serves(std::string_view host) const;
+  // The certificate that the peer showed, also in the session that this one resumes; nullptr if none, and before the
+  // handshake is done. Made at the first call.
+  const PeerCertificate* peer_certificate() const;
+  std::string peer_certificate_base64() const;  // its DER form; "" if none. Made at each call.
+  base::Cause cause() const;                    // after Status::failed
+  const char* why() const;                      // after Status::failed: in words
 
  private:
   struct State;

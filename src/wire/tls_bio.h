@@ -10,9 +10,12 @@
 
 namespace ebb::wire {
 
-// What the ClientHello told, filled in by the context's callback.
+class CoveredNames;
+
+// What the ClientHello told and led to, filled in by the context's callback.
 struct Greeting {
   std::string server_name;
+  const CoveredNames* covered = nullptr;  // of the chosen certificate; owned by the context
   bool name_refused = false;
 };
 

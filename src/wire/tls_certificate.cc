@@ -41,31 +41,31 @@ std::string_view text_of(const ASN1_STRING* string) {
           static_cast<std::size_t>(ASN1_STRING_length(string))};
 }
 
-std::vector<std::string> subject_names(X509* leaf) {
-  std::vector<std::string> names;
+// What the leaf says about its hosts. What cannot be a host name is left out.
+void read_names(X509* leaf, Certificate& certificate) {
   const NamesPointer alternatives(
       static_cast<GENERAL_NAMES*>(X509_get_ext_d2i(leaf, NID_subject_alt_name, nullptr, nullptr)));
   for (int i = 0; i < sk_GENERAL_NAME_num(alternatives.get()); ++i) {
     const GENERAL_NAME* name = sk_GENERAL_NAME_value(alternatives.get(), i);
-    if (name->type == GEN_DNS) names.push_back(normal_name(text_of(name->d.dNSName)));
+    if (name->type == GEN_DNS) certificate.names.push_back(normal_name(text_of(name->d.dNSName)));
+    if (name->type == GEN_IPADD) certificate.addresses.emplace_back(text_of(name->d.iPAddress));
   }
-  if (names.empty()) {  // the common name counts only where no dNSName does: RFC 6125 section 6.4.4
+  if (certificate.names.empty()) {  // the common name counts only where no dNSName does: RFC 6125 section 6.4.4
     X509_NAME* subject = X509_get_subject_name(leaf);
     const int index = X509_NAME_get_index_by_NID(subject, NID_commonName, -1);
     if (index >= 0) {
-      names.push_back(normal_name(text_of(X509_NAME_ENTRY_get_data(X509_NAME_get_entry(subject, index)))));
+      certificate.names.push_back(normal_name(text_of(X509_NAME_ENTRY_get_data(X509_NAME_get_entry(subject, index)))));
     }
   }
-  std::erase(names, "");
-  return names;
-}
-
-std::int64_t expiry_of(const X509* leaf) {
-  std::tm parts{};
-  return ASN1_TIME_to_tm(X509_get0_notAfter(leaf), &parts) == 1 ? timegm(&parts) : 0;
+  std::erase(certificate.names, "");
 }
 
 }  // namespace
+
+std::int64_t seconds_since_epoch(const ASN1_TIME* time) {
+  std::tm parts{};
+  return ASN1_TIME_to_tm(time, &parts) == 1 ? timegm(&parts) : 0;
+}
 
 std::expected<std::vector<X509Pointer>, std::string> read_certificates(const PemSource& source) {
   ERR_clear_error();
@@ -99,8 +99,8 @@ std::expected<Certificate, std::string> read_certificate(const CertificateSource
                            " does not belong to its first certificate; give the key that the certificate was "
                            "requested with, and put the leaf before the intermediates");
   }
-  certificate.names = subject_names(certificate.leaf.get());
-  certificate.expiry = expiry_of(certificate.leaf.get());
+  read_names(certificate.leaf.get(), certificate);
+  certificate.expiry = seconds_since_epoch(X509_get0_notAfter(certificate.leaf.get()));
   ERR_clear_error();
   return certificate;
 }

@@ -15,8 +15,9 @@ struct Certificate {
   X509Pointer leaf;
   std::vector<X509Pointer> intermediates;
   KeyPointer key;
-  std::vector<std::string> names;  // lower case; "*.example.com" for a wildcard
-  std::int64_t expiry = 0;         // seconds since the epoch
+  std::vector<std::string> names;      // lower case; "*.example.com" for a wildcard
+  std::vector<std::string> addresses;  // in network order
+  std::int64_t expiry = 0;             // seconds since the epoch
   std::string origin;
 
   int key_type() const { return EVP_PKEY_get_base_id(key.get()); }
@@ -25,5 +26,8 @@ struct Certificate {
 // At least one. The error is a sentence that names the file and the remedy, as below.
 std::expected<std::vector<X509Pointer>, std::string> read_certificates(const PemSource& source);
 std::expected<Certificate, std::string> read_certificate(const CertificateSource& source);
+
+// 0 for what is not a time.
+std::int64_t seconds_since_epoch(const ASN1_TIME* time);
 
 }  // namespace ebb::wire

@@ -36,8 +36,9 @@ std::expected<std::shared_ptr<const ServerContext>, std::string> ServerContext::
 }
 
 OpensslServerContext::OpensslServerContext(const ServerOptions& options, std::shared_ptr<TicketKeys> tickets,
-                                           std::string alpn_wire)
+                                           std::string alpn_wire, ClientPolicy policy)
     : tickets_(std::move(tickets)),
+      policy_(std::move(policy)),
       refuse_unknown_names_(options.refuse_unknown_names),
       alpn_wire_(std::move(alpn_wire)) {
   EBB_ASSERT(tickets_ != nullptr);
@@ -50,6 +51,8 @@ std::expected<std::shared_ptr<const ServerContext>, std::string> OpensslServerCo
   }
   auto alpn_wire = alpn_wire_format(options.alpn);
   if (!alpn_wire) return std::unexpected(alpn_wire.error());
+  auto policy = ClientPolicy::read(options);
+  if (!policy) return std::unexpected(policy.error());
   std::vector<Certificate> certificates;
   for (const CertificateSource& source : options.certificates) {
     auto certificate = read_certificate(source);
@@ -57,46 +60,61 @@ std::expected<std::shared_ptr<const ServerContext>, std::string> OpensslServerCo
     certificates.push_back(std::move(*certificate));
   }
   std::shared_ptr<OpensslServerContext> context(
-      new OpensslServerContext(options, std::move(tickets), std::move(*alpn_wire)));
+      new OpensslServerContext(options, std::move(tickets), std::move(*alpn_wire), std::move(*policy)));
+  if (auto added = context->add_staples(options, certificates); !added) return std::unexpected(added.error());
   if (auto added = context->add_names(certificates); !added) return std::unexpected(added.error());
   return context;
+}
+
+std::expected<void, std::string> OpensslServerContext::add_staples(const ServerOptions& options,
+                                                                   const std::vector<Certificate>& certificates) {
+  for (std::size_t i = 0; i < certificates.size(); ++i) {
+    const CertificateSource& source = options.certificates[i];
+    if (source.ocsp_der.empty()) continue;
+    const X509* leaf = certificates[i].leaf.get();
+    auto staple = read_staple(source.ocsp_der, leaf, source.origin);
+    if (!staple) return std::unexpected(staple.error());
+    first_staple_expiry_ = std::min(first_staple_expiry_, staple->expiry);
+    staples_.emplace(leaf, std::move(*staple));
+  }
+  return {};
 }
 
 // Groups the certificates by name; the first of each key type wins, as the order of the configuration says. Equal
 // groups share one SSL_CTX.
 std::expected<void, std::string> OpensslServerContext::add_names(const std::vector<Certificate>& certificates) {
-  using Group = std::vector<const Certificate*>;
-  std::map<std::string, Group> groups_by_name;
+  using Members = std::vector<const Certificate*>;
+  std::map<std::string, Members> members_by_name;
   for (const Certificate& certificate : certificates) {
     first_expiry_ = std::min(first_expiry_, certificate.expiry);
     for (const std::string& name : certificate.names) {
-      Group& group = groups_by_name[name];
+      Members& members = members_by_name[name];
       const auto same_type = [&](const Certificate* other) { return other->key_type() == certificate.key_type(); };
-      if (std::ranges::none_of(group, same_type)) group.push_back(&certificate);
+      if (std::ranges::none_of(members, same_type)) members.push_back(&certificate);
     }
   }
 
-  std::map<Group, SSL_CTX*> contexts;
-  const auto context_for = [&](const Group& group) -> std::expected<SSL_CTX*, std::string> {
-    if (const auto known = contexts.find(group); known != contexts.end()) return known->second;
-    auto made = make_context(group);
-    if (made) contexts.emplace(group, *made);
+  std::map<Members, const Group*> groups;
+  const auto group_of = [&](const Members& members) -> std::expected<const Group*, std::string> {
+    if (const auto known = groups.find(members); known != groups.end()) return known->second;
+    auto made = make_group(members);
+    if (made) groups.emplace(members, *made);
     return made;
   };
-  for (const auto& [name, group] : groups_by_name) {
-    auto context = context_for(group);
-    if (!context) return std::unexpected(context.error());
-    by_name_.emplace(name, Choice{*context, identity_of(name)});
+  for (const auto& [name, members] : members_by_name) {
+    auto group = group_of(members);
+    if (!group) return std::unexpected(group.error());
+    by_name_.emplace(name, Choice{*group, identity_of(name)});
   }
 
   const Certificate& first = certificates.front();
-  auto context = context_for(first.names.empty() ? Group{&first} : groups_by_name[first.names.front()]);
-  if (!context) return std::unexpected(context.error());
-  default_ = {*context, identity_of(first.names.empty() ? first.origin : first.names.front())};
+  auto group = group_of(first.names.empty() ? Members{&first} : members_by_name[first.names.front()]);
+  if (!group) return std::unexpected(group.error());
+  default_ = {*group, identity_of(first.names.empty() ? first.origin : first.names.front())};
   return {};
 }
 
-std::expected<SSL_CTX*, std::string> OpensslServerContext::make_context(
+std::expected<const OpensslServerContext::Group*, std::string> OpensslServerContext::make_group(
     const std::vector<const Certificate*>& certificates) {
   SslContextPointer context(SSL_CTX_new(TLS_server_method()));
   EBB_ASSERT(context != nullptr);
@@ -104,8 +122,8 @@ std::expected<SSL_CTX*, std::string> OpensslServerContext::make_context(
   for (const Certificate* certificate : certificates) {
     if (auto used = use_certificate(context.get(), *certificate); !used) return std::unexpected(used.error());
   }
-  contexts_.push_back(std::move(context));
-  return contexts_.back().get();
+  groups_.push_back(std::make_unique<const Group>(std::move(context), CoveredNames(certificates)));
+  return groups_.back().get();
 }
 
 void OpensslServerContext::configure(SSL_CTX* context) {
@@ -115,13 +133,20 @@ void OpensslServerContext::configure(SSL_CTX* context) {
   SSL_CTX_set_timeout(context, ticket_life_seconds);
   SSL_CTX_set_num_tickets(context, tickets_per_handshake);
   use_ticket_keys(context, *tickets_);
+  policy_.apply(context);
+  if (!staples_.empty()) {
+    SSL_CTX_set_tlsext_status_cb(context, on_status_request);
+    SSL_CTX_set_tlsext_status_arg(context, this);
+  }
   SSL_CTX_set_client_hello_cb(context, on_client_hello, this);
   if (!alpn_wire_.empty()) SSL_CTX_set_alpn_select_cb(context, on_alpn, this);
 }
 
-OpensslServerContext::Identity OpensslServerContext::identity_of(std::string_view matched_name) {
+// Neither names nor file names have a NUL in them, so that no two pairs give the same text.
+OpensslServerContext::Identity OpensslServerContext::identity_of(std::string_view matched_name) const {
+  const std::string text = std::string(matched_name) + '\0' + policy_.identity();
   Identity identity;
-  SHA256(reinterpret_cast<const unsigned char*>(matched_name.data()), matched_name.size(), identity.data());
+  SHA256(reinterpret_cast<const unsigned char*>(text.data()), text.size(), identity.data());
   return identity;
 }
 
@@ -152,7 +177,9 @@ int OpensslServerContext::on_client_hello(SSL* ssl, int* alert, void* self) {
     *alert = SSL_AD_UNRECOGNIZED_NAME;
     return SSL_CLIENT_HELLO_ERROR;
   }
-  if (SSL_get_SSL_CTX(ssl) != choice->context) SSL_set_SSL_CTX(ssl, choice->context);
+  greeting.covered = &choice->group->covered;
+  SSL_CTX* chosen = choice->group->context.get();
+  if (SSL_get_SSL_CTX(ssl) != chosen) SSL_set_SSL_CTX(ssl, chosen);
   SSL_set_session_id_context(ssl, choice->identity.data(), static_cast<unsigned int>(choice->identity.size()));
   return SSL_CLIENT_HELLO_SUCCESS;
 }
@@ -168,6 +195,13 @@ int OpensslServerContext::on_alpn(SSL*, const unsigned char** chosen, unsigned c
   return result == OPENSSL_NPN_NEGOTIATED ? SSL_TLSEXT_ERR_OK : SSL_TLSEXT_ERR_ALERT_FATAL;
 }
 
+// Runs when the certificate has been chosen.
+int OpensslServerContext::on_status_request(SSL* ssl, void* self) {
+  const auto& staples = static_cast<const OpensslServerContext*>(self)->staples_;
+  const auto found = staples.find(SSL_get_certificate(ssl));
+  return found == staples.end() ? SSL_TLSEXT_ERR_NOACK : give_staple(ssl, found->second);
+}
+
 std::vector<std::string> OpensslServerContext::names() const {
   std::vector<std::string> names;
   for (const auto& [name, choice] : by_name_) names.push_back(name);
@@ -176,7 +210,7 @@ std::vector<std::string> OpensslServerContext::names() const {
 }
 
 SslPointer OpensslServerContext::new_session() const {
-  SslPointer ssl = new_session_of(default_.context);
+  SslPointer ssl = new_session_of(default_.group->context.get());
   SSL_set_accept_state(ssl.get());
   return ssl;
 }

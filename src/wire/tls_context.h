@@ -6,7 +6,9 @@
 #include <unordered_map>
 
 #include "wire/tls_bio.h"
-#include "wire/tls_certificate.h"
+#include "wire/tls_names.h"
+#include "wire/tls_staple.h"
+#include "wire/tls_trust.h"
 
 namespace ebb::wire {
 
@@ -16,42 +18,50 @@ class OpensslServerContext final : public ServerContext {
                                                                                 std::shared_ptr<TicketKeys> tickets);
   std::vector<std::string> names() const override;
   std::int64_t first_expiry() const override { return first_expiry_; }
+  std::int64_t first_staple_expiry() const override { return first_staple_expiry_; }
 
   SslPointer new_session() const;
 
  private:
   // OpenSSL resumes a session only within the session id context that it began in, and does not compare server names
   // in TLS 1.3. So the matched name is the context: a session survives the replacement of its certificate and never
-  // moves to a name that another certificate serves.
+  // moves to a name that another certificate serves. Where clients show certificates, so is what is asked of them.
   using Identity = std::array<unsigned char, 32>;
   static_assert(sizeof(Identity) <= SSL_MAX_SID_CTX_LENGTH);
+  struct Group {
+    SslContextPointer context;
+    CoveredNames covered;
+  };
   struct Choice {
-    SSL_CTX* context = nullptr;
+    const Group* group = nullptr;
     Identity identity{};
   };
-  struct NameHash {
-    using is_transparent = void;
-    std::size_t operator()(std::string_view name) const { return std::hash<std::string_view>{}(name); }
-  };
 
-  OpensslServerContext(const ServerOptions& options, std::shared_ptr<TicketKeys> tickets, std::string alpn_wire);
+  OpensslServerContext(const ServerOptions& options, std::shared_ptr<TicketKeys> tickets, std::string alpn_wire,
+                       ClientPolicy policy);
+  std::expected<void, std::string> add_staples(const ServerOptions& options,
+                                               const std::vector<Certificate>& certificates);
   std::expected<void, std::string> add_names(const std::vector<Certificate>& certificates);
-  std::expected<SSL_CTX*, std::string> make_context(const std::vector<const Certificate*>& certificates);
+  std::expected<const Group*, std::string> make_group(const std::vector<const Certificate*>& certificates);
   void configure(SSL_CTX* context);
   const Choice* choose(std::string_view name) const;
 
-  static Identity identity_of(std::string_view matched_name);
+  Identity identity_of(std::string_view matched_name) const;
   static int on_client_hello(SSL* ssl, int* alert, void* self);
   static int on_alpn(SSL* ssl, const unsigned char** chosen, unsigned char* chosen_size, const unsigned char* offered,
                      unsigned int offered_size, void* self);
+  static int on_status_request(SSL* ssl, void* self);
 
   std::shared_ptr<TicketKeys> tickets_;
-  std::vector<SslContextPointer> contexts_;
+  ClientPolicy policy_;
+  std::unordered_map<const X509*, Staple> staples_;  // by leaf
+  std::vector<std::unique_ptr<const Group>> groups_;
   std::unordered_map<std::string, Choice, NameHash, std::equal_to<>> by_name_;
   Choice default_;
   bool refuse_unknown_names_;
   std::string alpn_wire_;  // in wire format: each name behind its length
   std::int64_t first_expiry_ = INT64_MAX;
+  std::int64_t first_staple_expiry_ = INT64_MAX;
 };
 
 }  // namespace ebb::wire

@@ -3,6 +3,7 @@
 
 #include "wire/tls_client.h"
 #include "wire/tls_context.h"
+#include "wire/tls_facts.h"
 
 namespace ebb::wire {
 
@@ -65,6 +66,7 @@ struct TlsSession::State {
   SslPointer ssl;
   const OpensslClientContext* towards_backend = nullptr;  // towards a client: none
   Greeting greeting;
+  std::unique_ptr<const PeerCertificate> peer;
   const char* why = "";
   base::Cause cause = base::Cause::completed;
   Status status = Status::open;
@@ -83,14 +85,16 @@ TlsSession::Status TlsSession::State::stopped(int result) {
 
 // Whose certificate was refused says OpenSSL's newest error; why it was, the result of its verification.
 void TlsSession::State::explain() {
-  const bool untrusted = ERR_GET_REASON(ERR_peek_last_error()) == SSL_R_CERTIFICATE_VERIFY_FAILED;
+  const int reason = ERR_GET_REASON(ERR_peek_last_error());
+  const bool untrusted = reason == SSL_R_CERTIFICATE_VERIFY_FAILED;
+  const bool missing = reason == SSL_R_PEER_DID_NOT_RETURN_A_CERTIFICATE;
   why = take_reason("the TLS library gave no reason");
   if (untrusted) why = X509_verify_cert_error_string(SSL_get_verify_result(ssl.get()));
   if (towards_backend != nullptr) {
     cause = untrusted ? base::Cause::backend_tls_untrusted : base::Cause::backend_tls_failed;
     return;
   }
-  cause = base::Cause::client_tls_failed;
+  cause = untrusted || missing ? base::Cause::client_tls_untrusted : base::Cause::client_tls_failed;
   if (greeting.name_refused) {
     cause = base::Cause::client_tls_name_refused;
     why = "no certificate serves the name";
@@ -100,6 +104,7 @@ void TlsSession::State::explain() {
 TlsSession::Status TlsSession::State::shake_hands() {
   if (const int result = SSL_do_handshake(ssl.get()); result != 1) return stopped(result);
   forget_ephemeral_keys(ssl.get());
+  SSL_set_tlsext_status_ocsp_resp(ssl.get(), nullptr, 0);  // a copy that was needed in the handshake only
   ERR_clear_error();  // a ticket that cannot be opened leaves its reason behind although the handshake succeeds
   if (towards_backend != nullptr) towards_backend->keep_resumed(ssl.get());
   return Status::open;
@@ -194,6 +199,30 @@ std::string_view TlsSession::alpn() const {
 }
 
 std::string_view TlsSession::server_name() const { return state_->greeting.server_name; }
+
+bool TlsSession::serves(std::string_view host) const {
+  const Greeting& greeting = state_->greeting;
+  if (!host.empty() && host == greeting.server_name) return true;
+  return greeting.covered != nullptr && greeting.covered->cover(host);
+}
+
+const PeerCertificate* TlsSession::peer_certificate() const {
+  State& state = *state_;
+  X509* certificate = handshake_done() ? SSL_get0_peer_certificate(state.ssl.get()) : nullptr;
+  if (certificate == nullptr) return nullptr;
+  if (state.peer == nullptr) {
+    const bool verified = SSL_get_verify_result(state.ssl.get()) == X509_V_OK;
+    state.peer = std::make_unique<const PeerCertificate>(facts_of(certificate, verified));
+    ERR_clear_error();
+  }
+  return state.peer.get();
+}
+
+std::string TlsSession::peer_certificate_base64() const {
+  X509* certificate = handshake_done() ? SSL_get0_peer_certificate(state_->ssl.get()) : nullptr;
+  return certificate == nullptr ? "" : base64_of(certificate);
+}
+
 base::Cause TlsSession::cause() const { return state_->cause; }
 const char* TlsSession::why() const { return state_->why; }
 

@@ -94,6 +94,23 @@ TlsClient::TlsClient(const PeerOptions& options)
                         static_cast<unsigned int>(options.alpn_wire.size()));
   }
   if (options.resume != nullptr) SSL_set_session(ssl_, options.resume);
+  if (options.certificate) use_certificate(*options.certificate);
+  if (options.ask_status) SSL_set_tlsext_status_type(ssl_, TLSEXT_STATUSTYPE_ocsp);
+}
+
+// The leaf and its intermediates; both keep what they are given.
+void TlsClient::use_certificate(const CertificateSource& own) {
+  const BioOwner chain(BIO_new_mem_buf(own.certificate_pem.data(), static_cast<int>(own.certificate_pem.size())));
+  const BioOwner key_text(BIO_new_mem_buf(own.key_pem.data(), static_cast<int>(own.key_pem.size())));
+  const std::unique_ptr<EVP_PKEY, Free<EVP_PKEY_free>> key(
+      PEM_read_bio_PrivateKey(key_text.get(), nullptr, nullptr, nullptr));
+  const std::unique_ptr<X509, Free<X509_free>> leaf(PEM_read_bio_X509(chain.get(), nullptr, nullptr, nullptr));
+  SSL_use_certificate(ssl_, leaf.get());
+  SSL_use_PrivateKey(ssl_, key.get());
+  while (X509* intermediate = PEM_read_bio_X509(chain.get(), nullptr, nullptr, nullptr)) {
+    SSL_add0_chain_cert(ssl_, intermediate);
+  }
+  ERR_clear_error();
 }
 
 TlsClient::~TlsClient() {
@@ -163,6 +180,12 @@ std::string TlsClient::alpn() const {
   unsigned int size = 0;
   SSL_get0_alpn_selected(ssl_, &name, &size);
   return std::string(reinterpret_cast<const char*>(name), size);
+}
+
+std::string TlsClient::staple() const {
+  const unsigned char* der = nullptr;
+  const long size = SSL_get_tlsext_status_ocsp_resp(ssl_, &der);
+  return size <= 0 ? "" : std::string(reinterpret_cast<const char*>(der), static_cast<std::size_t>(size));
 }
 
 std::string text_of(const base::Chain& chain) {

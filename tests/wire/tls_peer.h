@@ -53,6 +53,8 @@ struct PeerOptions {
   std::string tls12_suites;
   std::string signature_algorithms;
   SSL_SESSION* resume = nullptr;
+  std::optional<CertificateSource> certificate = {};  // its own, shown if asked for
+  bool ask_status = false;                            // for an OCSP response
 };
 
 class TlsClient {
@@ -74,6 +76,7 @@ class TlsClient {
   int leaf_key_type() const;
   std::string leaf_name() const;  // the first dNSName of the server's certificate
   std::string alpn() const;
+  std::string staple() const;  // the OCSP response that came, or ""
   bool peer_closed() const { return (SSL_get_shutdown(ssl_) & SSL_RECEIVED_SHUTDOWN) != 0; }
   int alert() const { return alert_; }  // description of the fatal alert that came, or -1
   SSL_SESSION* session() const;         // with the newest ticket; owned by the client
@@ -83,6 +86,7 @@ class TlsClient {
   std::vector<std::size_t> record_sizes;  // of the application data that came
 
  private:
+  void use_certificate(const CertificateSource& own);
   static int on_new_session(SSL* ssl, SSL_SESSION* session);
   static void on_info(const SSL* ssl, int where, int value);
 
