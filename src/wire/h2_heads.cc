@@ -210,6 +210,7 @@ Parsed read_response_block(const HeaderBlock& block, const HeadLimits& limits, M
     const Parsed verdict = add_field({.name = name, .value = value}, rules, out.fields, facts);
     if (verdict.status == Status::refused) return bad_response(verdict.why);
   }
+  if (out.status < 100) return bad_response("status code below 100");
   conclude_response(facts, request_method, ends_stream, out);
   return {.status = Status::complete};
 }

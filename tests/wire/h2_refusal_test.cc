@@ -219,6 +219,9 @@ TEST(H2Refusal, MalformedResponsesFailTheirStreamOnly) {
   large.headers(field(":status", "200") + field("x", std::string(16360, 'a')), true);
   large.headers("", true);
   EXPECT_THAT(large.end.told.events, ElementsAre("response 1 200 none"));
+  RawServer low;
+  low.headers(field(":status", "099"), true);
+  EXPECT_THAT(low.end.told.events, ElementsAre("failed 1 backend_bad_response"));
   RawServer fields;
   std::string many = field(":status", "200");
   for (int i = 0; i < 101; ++i) many += field("x", "1");
