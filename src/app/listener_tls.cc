@@ -9,7 +9,8 @@ std::expected<std::shared_ptr<const wire::ServerContext>, config::Diagnostics> b
   auto texts = config::read_certificates(listener);
   if (!texts) return std::unexpected(std::move(texts.error()));
 
-  wire::ServerOptions options{.refuse_unknown_names = listener.refuse_unknown_names};
+  wire::ServerOptions options{.refuse_unknown_names = listener.refuse_unknown_names,
+                              .alpn = {"h2", "http/1.1", "http/1.0"}};
   for (config::CertificateText& text : *texts) {
     options.certificates.push_back({std::move(text.certificate_pem), std::move(text.key_pem), std::move(text.origin)});
   }

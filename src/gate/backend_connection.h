@@ -1,27 +1,43 @@
 // A connection to an endpoint, as its owner (gate/backends) and the pool of its endpoint (gate/endpoints) see it.
 #pragma once
 
+#include <memory>
+
 #include "base/block.h"
 #include "base/list.h"
 #include "base/timer_wheel.h"
+#include "gate/h2_backend_session.h"
 #include "lifecycle/backend_connection.h"
 #include "reactor/reactor.h"
+#include "wire/tls.h"
 
 namespace ebb::gate {
 
 struct IdleTag;
+using BackendState = lifecycle::BackendConnectionLife::State;
+
+struct SecureBackendLayer {
+  explicit SecureBackendLayer(std::shared_ptr<const wire::ClientContext> with)
+      : context(std::move(with)), session(*context) {}
+  std::shared_ptr<const wire::ClientContext> context;
+  wire::TlsSession session;
+};
 
 struct BackendConnection : base::ListNode<IdleTag> {
   reactor::SocketId socket;
   base::Handle self;
   base::Handle endpoint;
-  base::Handle exchange;  // while connecting, leased or tunnelling
+  base::Handle exchange;  // HTTP/1: while connecting, leased or tunnelling
   lifecycle::BackendConnectionMachine life;
   base::Timer timer;
   base::Duration idle_time{};
   std::uint32_t idle_limit = 0;
+  std::uint32_t streams_max = 0;  // HTTP/2: at a time
+  base::Duration max_age{};       // HTTP/2: then no new stream
   std::uint32_t served = 0;
-  base::Chain input;  // received, not yet understood: a partial head
+  base::Chain input;  // HTTP/1: received, not yet understood: a partial head
+  std::unique_ptr<SecureBackendLayer> secure;
+  std::unique_ptr<H2BackendSession> h2;
 };
 
 }  // namespace ebb::gate

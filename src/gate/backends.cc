@@ -1,6 +1,8 @@
 #include "gate/backends.h"
 
 #include "gate/exchanges.h"
+#include "gate/h2_backends.h"
+#include "gate/payload.h"
 
 namespace ebb::gate {
 
@@ -14,7 +16,7 @@ void Backends::step(BackendConnection& connection, Event event) {
   if (!connection.life.step(event)) core_.counters.missing_transitions += 1;
 }
 
-Handle Backends::lease_idle(EndpointState& endpoint, Handle exchange, bool look) {
+Handle Backends::lease(EndpointState& endpoint, Handle exchange, bool look) {
   while (BackendConnection* connection = endpoint.pool.front()) {
     if (look && core_.reactor.peer_gone(connection->socket)) {
       close(connection->self, Cause::backend_idle_closed);
@@ -30,7 +32,13 @@ Handle Backends::lease_idle(EndpointState& endpoint, Handle exchange, bool look)
   return {};
 }
 
-base::Result<Handle> Backends::open(Handle endpoint_handle, Handle exchange, const routes::BackendModel& model) {
+base::Result<Handle> Backends::open(Handle endpoint, Handle exchange, const BackendTarget& target) {
+  auto opened = connect(endpoint, target);
+  if (opened) connections_.find(*opened)->exchange = exchange;
+  return opened;
+}
+
+base::Result<Handle> Backends::connect(Handle endpoint_handle, const BackendTarget& target) {
   EndpointState& endpoint = *core_.endpoints->find(endpoint_handle);
   const Handle self = connections_.emplace();
   BackendConnection& connection = *connections_.find(self);
@@ -42,25 +50,89 @@ base::Result<Handle> Backends::open(Handle endpoint_handle, Handle exchange, con
   connection.socket = *socket;
   connection.self = self;
   connection.endpoint = endpoint_handle;
-  connection.exchange = exchange;
-  connection.idle_time = model.idle_timeout;
-  connection.idle_limit = model.idle_per_endpoint;
+  connection.idle_time = target.model.idle_timeout;
+  connection.idle_limit = target.model.idle_per_endpoint;
+  connection.streams_max = target.model.http2.streams;
+  connection.max_age = target.model.http2.max_age;
   connection.timer.set_owner({owner_backend, self});
+  if (target.tls) connection.secure = std::make_unique<SecureBackendLayer>(target.tls);
   endpoint.connections += 1;
   core_.counters.backend_opened += 1;
-  core_.arm(connection.timer, model.connect_timeout);
+  core_.arm(connection.timer, target.model.connect_timeout);
   return self;
 }
 
-void Backends::release(Handle handle) {
+bool Backends::add_head(Handle, const base::Slice& head, bool, base::Chain& out) {
+  out.push(head);
+  return true;
+}
+
+void Backends::add_payload(Handle, const base::Slice& payload, wire::Framing framing, base::Chain& out) {
+  append_payload(core_.reactor.blocks(), out, payload, 0, payload.size(), framing == wire::Framing::chunked);
+}
+
+void Backends::add_end(Handle, std::string_view trailers, wire::Framing framing, base::Chain& out) {
+  if (framing == wire::Framing::chunked) append_last_chunk(core_.reactor.blocks(), out, trailers);
+}
+
+void Backends::flush(Handle end, base::Chain&& out) {
+  if (out.empty()) return;
+  send(*find(end), std::move(out));
+}
+
+void Backends::send(BackendConnection& connection, base::Chain&& plain) {
+  if (connection.secure == nullptr) {
+    core_.counters.backend_bytes_out += plain.bytes();
+    return core_.reactor.send(connection.socket, std::move(plain));
+  }
+  base::Chain cipher;
+  connection.secure->session.send(core_.reactor.blocks(), std::move(plain), cipher);
+  core_.counters.backend_bytes_out += cipher.bytes();
+  core_.reactor.send(connection.socket, std::move(cipher));
+}
+
+void Backends::finish(Handle end) {
+  BackendConnection& connection = *find(end);
+  if (connection.secure != nullptr) {
+    base::Chain cipher;
+    connection.secure->session.close_notify(core_.reactor.blocks(), cipher);
+    core_.reactor.send(connection.socket, std::move(cipher));
+  }
+  core_.reactor.finish(connection.socket);
+}
+
+reactor::SocketId Backends::bare_socket(Handle end) {
+  const BackendConnection& connection = *find(end);
+  return connection.secure == nullptr ? connection.socket : reactor::SocketId{};
+}
+
+std::size_t Backends::unsent(Handle end) {
+  const BackendConnection* connection = find(end);
+  return connection == nullptr ? 0 : core_.reactor.unsent(connection->socket);
+}
+
+void Backends::receive(Handle end, Receive mode) { core_.reactor.receive(find(end)->socket, mode); }
+
+bool Backends::has_deadline(Handle end) {
+  const BackendConnection* connection = find(end);
+  return connection != nullptr && connection->timer.armed();
+}
+
+// The exchange is over: back to the pool, within its budget, or closed.
+void Backends::release(Handle handle, bool keep) {
   BackendConnection& connection = *connections_.find(handle);
-  EndpointState& endpoint = *core_.endpoints->find(connection.endpoint);
+  const EndpointState& endpoint = *core_.endpoints->find(connection.endpoint);
   connection.exchange = {};
   connection.served += 1;
-  if (!endpoint.listed || endpoint.wish != routes::EndpointState::ready || core_.stopping) {
-    return close(handle, core_.stopping ? Cause::shutdown : Cause::endpoint_gone);
-  }
+  if (!keep) return close(handle, Cause::close_requested);
+  if (core_.stopping) return close(handle, Cause::shutdown);
+  if (!endpoint.listed || endpoint.wish != routes::EndpointState::ready) return close(handle, Cause::endpoint_gone);
   if (connection.idle_limit == 0) return close(handle, Cause::backend_idle_budget);
+  pool(connection);
+}
+
+void Backends::pool(BackendConnection& connection) {
+  EndpointState& endpoint = *core_.endpoints->find(connection.endpoint);
   step(connection, Event::release);
   if (endpoint.idle >= connection.idle_limit) close(endpoint.pool.back()->self, Cause::backend_idle_budget);
   endpoint.pool.push_front(connection);
@@ -86,6 +158,7 @@ void Backends::close(Handle handle, Cause cause, CloseMode mode) {
   core_.counters.closed_by(Side::backend, cause);
   core_.endpoints->find(connection->endpoint)->connections -= 1;
   dead_.push_back(handle);
+  if (connection->h2) core_.h2_backends->on_closed(*connection, cause);
 }
 
 void Backends::close_idle(EndpointState& endpoint, Cause cause) {
@@ -101,44 +174,105 @@ void Backends::close_all(Cause cause) {
 void Backends::on_connected(Handle handle) {
   BackendConnection* connection = connections_.find(handle);
   if (connection == nullptr || connection->life.ended()) return;
-  step(*connection, Event::connected);
-  connection->timer.disarm();
+  if (connection->secure == nullptr) {
+    step(*connection, Event::connected);
+    return established(*connection);
+  }
+  step(*connection, Event::handshake);  // within the time to connect
+  base::Chain cipher;
+  connection->secure->session.start(core_.reactor.blocks(), cipher);
+  core_.reactor.send(connection->socket, std::move(cipher));
   core_.reactor.receive(connection->socket, Receive::piecewise);
-  core_.exchanges->on_leased(connection->exchange, handle);
 }
+
+void Backends::established(BackendConnection& connection) {
+  if (connection.h2) return core_.h2_backends->on_established(connection);
+  if (connection.secure != nullptr) {
+    EndpointState& endpoint = *core_.endpoints->find(connection.endpoint);
+    endpoint.speaks_h2 = connection.secure->session.alpn() == "h2";
+    if (endpoint.speaks_h2) return core_.h2_backends->adopt(connection);
+  }
+  connection.timer.disarm();
+  core_.reactor.receive(connection.socket, Receive::piecewise);
+  core_.exchanges->on_leased(connection.exchange, *this, connection.self);
+}
+
+void Backends::multiplexed(BackendConnection& connection) { step(connection, Event::multiplexed); }
 
 void Backends::on_received(Handle handle, base::Slice bytes) {
   BackendConnection* connection = connections_.find(handle);
   if (connection == nullptr || connection->life.ended()) return;
   core_.counters.backend_bytes_in += bytes.size();
+  if (connection->secure == nullptr) return take_plain(*connection, std::move(bytes));
+  base::Chain plain;
+  const bool open = take_cipher(*connection, std::move(bytes), plain);
+  while (!plain.empty() && !connection->life.ended()) take_plain(*connection, plain.pop_front());
+  if (!open && !connection->life.ended()) on_peer_finished(handle);
+}
+
+// Decrypts into `plain`. False when no more will come: close_notify, or a failure (the connection is then closed).
+bool Backends::take_cipher(BackendConnection& connection, base::Slice bytes, base::Chain& plain) {
+  wire::TlsSession& session = connection.secure->session;
+  base::Chain cipher;
+  const wire::TlsSession::Status status = session.receive(core_.reactor.blocks(), std::move(bytes), plain, cipher);
+  if (!cipher.empty()) core_.reactor.send(connection.socket, std::move(cipher));
+  if (status == wire::TlsSession::Status::failed) {
+    plain.clear();
+    fail(connection, session.cause());
+    return false;
+  }
+  if (connection.life.is(State::securing) && session.handshake_done()) {
+    step(connection, Event::secured);
+    established(connection);
+  }
+  return status != wire::TlsSession::Status::finished;
+}
+
+void Backends::take_plain(BackendConnection& connection, base::Slice bytes) {
+  if (connection.h2) return core_.h2_backends->on_received(connection, std::move(bytes));
   // An endpoint that speaks without being asked (RFC 9112 9.2: some send 408 before they close) is not used again.
-  if (connection->life.is(State::idle)) return close(handle, Cause::backend_bad_response);
-  core_.exchanges->on_response_bytes(connection->exchange, std::move(bytes));
+  if (connection.life.is(State::idle)) return close(connection.self, Cause::backend_bad_response);
+  core_.exchanges->on_response_bytes(connection.exchange, connection.input, std::move(bytes));
 }
 
 void Backends::on_peer_finished(Handle handle) {
   BackendConnection* connection = connections_.find(handle);
   if (connection == nullptr || connection->life.ended()) return;
   if (connection->life.is(State::idle)) return close(handle, Cause::backend_idle_closed);
+  if (connection->life.is(State::securing)) return fail(*connection, Cause::backend_tls_failed);
+  if (connection->h2) {
+    return close(handle, connection->h2->busy() == 0 ? Cause::backend_idle_closed : Cause::backend_closed);
+  }
   core_.exchanges->on_backend_finished(connection->exchange);
+}
+
+void Backends::on_drained(Handle handle) {
+  BackendConnection* connection = connections_.find(handle);
+  if (connection == nullptr || connection->life.ended()) return;
+  if (connection->h2) return core_.h2_backends->on_drained(*connection);
+  core_.exchanges->on_backend_drained(connection->exchange);
 }
 
 void Backends::on_failed(Handle handle, const base::Error& error) {
   BackendConnection* connection = connections_.find(handle);
   if (connection == nullptr || connection->life.ended()) return;
-  const Handle exchange = connection->exchange;
-  const bool was_idle = connection->life.is(State::idle);
-  close(handle, was_idle ? Cause::backend_idle_closed : error.cause);
-  if (!was_idle) core_.exchanges->on_backend_failed(exchange, error.cause);
+  const bool was_idle = connection->life.is(State::idle) || (connection->h2 && connection->h2->busy() == 0);
+  fail(*connection, was_idle ? Cause::backend_idle_closed : error.cause);
+}
+
+// Whoever waits for it is told.
+void Backends::fail(BackendConnection& connection, Cause cause) {
+  const Handle exchange = connection.life.is(State::idle) ? Handle{} : connection.exchange;
+  close(connection.self, cause);
+  if (exchange) core_.exchanges->on_backend_failed(exchange, cause);
 }
 
 void Backends::on_timer(Handle handle) {
   BackendConnection* connection = connections_.find(handle);
   if (connection == nullptr || connection->life.ended()) return;
+  if (connection->h2) return core_.h2_backends->on_timer(*connection);
   if (connection->life.is(State::idle)) return close(handle, Cause::backend_idle_timeout);
-  const Handle exchange = connection->exchange;
-  close(handle, Cause::backend_connect_timeout);
-  core_.exchanges->on_backend_failed(exchange, Cause::backend_connect_timeout);
+  fail(*connection, Cause::backend_connect_timeout);
 }
 
 void Backends::bury() {

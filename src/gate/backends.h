@@ -6,25 +6,42 @@
 
 #include <vector>
 
+#include "gate/back.h"
 #include "gate/backend_connection.h"
 #include "gate/core.h"
 #include "gate/endpoints.h"
 
 namespace ebb::gate {
 
-class Backends {
+class Backends : public Back {
  public:
   explicit Backends(Core& core) : core_(core) {}
 
   BackendConnection* find(base::Handle handle) { return connections_.find(handle); }
 
-  // A pooled connection, leased to the exchange; an invalid handle if there is none. `look`: ask the kernel once more
-  // whether the endpoint has closed it (worth a system call where a failure could not be retried).
-  base::Handle lease_idle(EndpointState& endpoint, base::Handle exchange, bool look);
-  // Opens one for the exchange; it is told by Exchanges::on_leased or on_backend_failed.
-  base::Result<base::Handle> open(base::Handle endpoint, base::Handle exchange, const routes::BackendModel& model);
-  // The exchange is over: back to the pool, within its budget.
-  void release(base::Handle connection);
+  base::Handle lease(EndpointState& endpoint, base::Handle exchange, bool look) override;
+  base::Result<base::Handle> open(base::Handle endpoint, base::Handle exchange, const BackendTarget& target) override;
+  bool add_head(base::Handle end, const base::Slice& head, bool whole, base::Chain& out) override;
+  void add_payload(base::Handle end, const base::Slice& payload, wire::Framing framing, base::Chain& out) override;
+  void add_end(base::Handle end, std::string_view trailers, wire::Framing framing, base::Chain& out) override;
+  void flush(base::Handle end, base::Chain&& out) override;
+  std::size_t unsent(base::Handle end) override;
+  std::size_t patience() const override { return output_high_water; }
+  void receive(base::Handle end, reactor::Receive mode) override;
+  bool reused(base::Handle end) override { return find(end)->served > 0; }
+  bool has_deadline(base::Handle end) override;
+  void release(base::Handle end, bool keep) override;
+  void cancel(base::Handle end, base::Cause cause) override { close(end, cause); }
+  void become_tunnel(base::Handle end) override { step(*find(end), Event::upgraded); }
+  base::Chain early_bytes(base::Handle end) override { return std::move(find(end)->input); }
+  void finish(base::Handle end) override;
+  void close_tunnel(base::Handle end, base::Cause cause) override { close(end, cause, reactor::CloseMode::flush); }
+  reactor::SocketId bare_socket(base::Handle end) override;
+
+  // For HTTP/2 sessions too: a connection, and bytes through TLS, if there is TLS, to its socket.
+  base::Result<base::Handle> connect(base::Handle endpoint, const BackendTarget& target);
+  void send(BackendConnection& connection, base::Chain&& plain);
+  void multiplexed(BackendConnection& connection);  // it has begun to carry streams
   void close(base::Handle connection, base::Cause cause, reactor::CloseMode mode = reactor::CloseMode::drop);
   void close_idle(EndpointState& endpoint, base::Cause cause);
   void close_all(base::Cause cause);
@@ -32,6 +49,7 @@ class Backends {
   void on_connected(base::Handle connection);
   void on_received(base::Handle connection, base::Slice bytes);
   void on_peer_finished(base::Handle connection);
+  void on_drained(base::Handle connection);
   void on_failed(base::Handle connection, const base::Error& error);
   void on_timer(base::Handle connection);
 
@@ -47,6 +65,11 @@ class Backends {
   using Event = lifecycle::BackendConnectionLife::Event;
   using State = lifecycle::BackendConnectionLife::State;
   void step(BackendConnection& connection, Event event);
+  void pool(BackendConnection& connection);
+  void established(BackendConnection& connection);
+  void fail(BackendConnection& connection, base::Cause cause);
+  bool take_cipher(BackendConnection& connection, base::Slice bytes, base::Chain& plain);
+  void take_plain(BackendConnection& connection, base::Slice bytes);
   void leave_pool(BackendConnection& connection);
 
   Core& core_;

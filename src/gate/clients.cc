@@ -2,6 +2,9 @@
 
 #include "gate/exchanges.h"
 #include "gate/gather.h"
+#include "gate/h2_clients.h"
+#include "gate/own_answer.h"
+#include "gate/payload.h"
 #include "wire/h1_write.h"
 
 namespace ebb::gate {
@@ -73,13 +76,21 @@ bool Clients::take_cipher(ClientConnection& client, Slice bytes, Chain& plain) {
     close(client.self, cause, CloseMode::flush);
     return false;
   }
-  if (!was_done && client.secure->session.handshake_done()) {
-    step(client, Event::secured);
-    core_.counters.tls_handshakes += 1;
-    if (client.secure->session.resumed()) core_.counters.tls_resumed += 1;
-    core_.arm(client.timer, core_.timeouts().client_head);
-  }
+  if (!was_done && client.secure->session.handshake_done()) secured(client);
   return status != TlsSession::Status::finished;
+}
+
+void Clients::secured(ClientConnection& client) {
+  step(client, Event::secured);
+  core_.counters.tls_handshakes += 1;
+  if (client.secure->session.resumed()) core_.counters.tls_resumed += 1;
+  core_.arm(client.timer, core_.timeouts().client_head);
+  if (client.secure->session.alpn() == "h2") speak_h2(client);
+}
+
+void Clients::speak_h2(ClientConnection& client) {
+  step(client, Event::multiplexed);
+  core_.h2_clients->begin(client);
 }
 
 void Clients::take_plain(ClientConnection& client, Slice bytes) {
@@ -105,6 +116,7 @@ void Clients::take_plain(ClientConnection& client, Slice bytes) {
       if (!client.input.empty()) core_.reactor.receive(client.socket, Receive::paused);
       return;
     case State::tunnelling: return core_.exchanges->on_tunnel_bytes_from_client(client.exchange, std::move(bytes));
+    case State::multiplexing: return core_.h2_clients->on_received(client, std::move(bytes));
     case State::lingering:
     case State::handshaking:
     case State::closed: return;
@@ -116,6 +128,7 @@ void Clients::read_head(ClientConnection& client) {
   if (first_bytes) step(client, Event::bytes);
   const wire::HeadLimits limits = core_.head_limits();
   if (client.input.slices() > 1) gather(core_.reactor.blocks(), client.input, limits.head_bytes);
+  if (first_bytes && is_h2_preface(client)) return;
   const Parsed parsed = wire::parse_request(client.input.front().view(), limits, core_.request);
   switch (parsed.status) {
     case Parsed::Status::incomplete:
@@ -128,7 +141,9 @@ void Clients::read_head(ClientConnection& client) {
   }
   step(client, Event::head_complete);
   client.timer.disarm();
-  client.exchange = core_.exchanges->begin(client, core_.request);
+  client.minor = core_.request.minor;
+  client.wants_keep = core_.request.keep_alive;
+  client.exchange = core_.exchanges->begin(*this, client.self, core_.request);
   const Handle exchange = client.exchange;
   client.input.drop_front(parsed.consumed);
   if (!client.input.empty()) core_.exchanges->on_request_bytes(exchange, client.input);
@@ -136,14 +151,21 @@ void Clients::read_head(ClientConnection& client) {
   if (client.life.is(State::serving) && !client.input.empty()) core_.reactor.receive(client.socket, Receive::paused);
 }
 
+// HTTP/2 with prior knowledge (RFC 9113 3.3): its preface begins like no request that we serve. A first segment that
+// is shorter than "PRI " is too rare to wait for.
+bool Clients::is_h2_preface(ClientConnection& client) {
+  if (client.secure != nullptr || !client.input.front().view().starts_with("PRI * HTTP/2.0\r\n")) return false;
+  speak_h2(client);
+  Chain input = std::move(client.input);
+  while (!input.empty() && !client.life.ended()) core_.h2_clients->on_received(client, input.pop_front());
+  return true;
+}
+
 void Clients::refuse(ClientConnection& client, Cause cause, const char* why) {
-  Chain out;
-  const std::string_view extra = cause == Cause::client_method_refused
-                                     ? "Allow: GET, HEAD, POST, PUT, DELETE, OPTIONS, PATCH\r\n"
-                                     : std::string_view();
-  out.push(wire::write_own_response(core_.reactor.blocks(), base::facts(cause).status, why, base::name(cause), false,
-                                    false, extra));
-  send(client, std::move(out));
+  OwnAnswer refusal = own_answer(cause, wire::Method::other, false);
+  refusal.words = why;
+  client.minor = 1;
+  send_own(client, refusal, false);
   core_.exchanges->record_refusal(client, cause);
   step(client, Event::refused);
   linger(client);
@@ -159,6 +181,80 @@ void Clients::send(ClientConnection& client, Chain&& plain) {
   client.secure->session.send(core_.reactor.blocks(), std::move(plain), cipher);
   core_.counters.client_bytes_out += cipher.bytes();
   core_.reactor.send(client.socket, std::move(cipher));
+}
+
+void Clients::add_head(Handle end, const wire::ResponseHead& head, bool request_whole, Chain& out) {
+  ClientConnection& client = *find(end);
+  if (head.interim()) {
+    // HTTP/1.0 has no interim responses.
+    if (client.minor > 0) out.push(wire::write_response(core_.reactor.blocks(), head, {.client_minor = 1}));
+    return;
+  }
+  const bool length_unknown = head.framing == wire::Framing::chunked || head.framing == wire::Framing::until_close;
+  client.chunked = length_unknown && client.minor > 0;
+  client.close_delimited = length_unknown && client.minor == 0;
+  client.keeps = client.wants_keep && request_whole && !client.close_delimited && !client.finished && !core_.stopping;
+  out.push(wire::write_response(core_.reactor.blocks(), head,
+                                {.client_minor = client.minor, .keep_alive = client.keeps, .chunked = client.chunked}));
+}
+
+void Clients::add_payload(Handle end, const Slice& source, std::uint32_t at, std::uint32_t size, Chain& out) {
+  append_payload(core_.reactor.blocks(), out, source, at, size, find(end)->chunked);
+}
+
+void Clients::add_end(Handle end, std::string_view trailers, Chain& out) {
+  if (find(end)->chunked) append_last_chunk(core_.reactor.blocks(), out, trailers);
+}
+
+void Clients::flush(Handle end, Chain&& out) {
+  if (!out.empty()) send(*find(end), std::move(out));
+}
+
+std::size_t Clients::unsent(Handle end) {
+  const ClientConnection* client = find(end);
+  return client == nullptr ? 0 : unsent(*client);
+}
+
+// Bytes that wait already come before those in the kernel.
+void Clients::receive(Handle end, Receive mode) {
+  ClientConnection& client = *find(end);
+  if (!client.input.empty()) mode = Receive::paused;
+  core_.reactor.receive(client.socket, mode);
+}
+
+reactor::SocketId Clients::bare_socket(Handle end) {
+  const ClientConnection& client = *find(end);
+  return client.secure == nullptr && client.input.empty() ? client.socket : reactor::SocketId{};
+}
+
+void Clients::answer(Handle end, const OwnAnswer& answer) {
+  ClientConnection& client = *find(end);
+  if (client.life.ended()) return;
+  client.keeps = client.wants_keep && answer.request_whole && !core_.stopping;
+  send_own(client, answer, client.keeps);
+  release(end, answer.request_whole);
+}
+
+void Clients::send_own(ClientConnection& client, const OwnAnswer& answer, bool keep) {
+  const std::string_view body = write_own_message(answer, core_.response, text_);
+  Chain out;
+  out.push(
+      wire::write_response(core_.reactor.blocks(), core_.response, {.client_minor = client.minor, .keep_alive = keep}));
+  out.append(core_.reactor.blocks(), body);
+  send(client, std::move(out));
+}
+
+void Clients::release(Handle end, bool request_whole) {
+  ClientConnection& client = *find(end);
+  if (client.keeps) return exchange_kept(client);
+  exchange_last(client, request_whole);
+}
+
+// A body with a length or chunks is simply not ended; where only the close delimits it, nothing but a reset says that
+// it is incomplete.
+void Clients::cut(Handle end, Cause cause) {
+  const bool reset = find(end)->close_delimited || cause == Cause::client_write_timeout;
+  close(end, cause, reset ? CloseMode::reset : CloseMode::flush);
 }
 
 void Clients::exchange_kept(ClientConnection& client) {
@@ -216,7 +312,8 @@ bool Clients::still_reads(ClientConnection& client) {
   return true;
 }
 
-void Clients::become_tunnel(ClientConnection& client) {
+void Clients::become_tunnel(Handle end) {
+  ClientConnection& client = *find(end);
   step(client, Event::upgraded);
   core_.reactor.receive(client.socket, Receive::watchful);
 }
@@ -233,6 +330,7 @@ void Clients::close(Handle handle, Cause cause, CloseMode mode) {
   core_.reactor.close(client->socket, mode);
   core_.counters.closed_by(Side::client, cause);
   dead_.push_back(handle);
+  if (client->h2) core_.h2_clients->on_closed(*client, cause);
 }
 
 void Clients::on_peer_finished(Handle handle) {
@@ -245,6 +343,7 @@ void Clients::on_peer_finished(Handle handle) {
     case State::reading: return close(handle, Cause::client_aborted, CloseMode::flush);
     case State::serving:
     case State::tunnelling: return core_.exchanges->on_client_finished(client->exchange);
+    case State::multiplexing: return close(handle, Cause::client_closed, CloseMode::flush);
     case State::lingering: return close(handle, Cause::close_requested, CloseMode::flush);
     case State::closed: return;
   }
@@ -253,6 +352,7 @@ void Clients::on_peer_finished(Handle handle) {
 void Clients::on_drained(Handle handle) {
   ClientConnection* client = connections_.find(handle);
   if (client == nullptr || client->life.ended()) return;
+  if (client->h2) return core_.h2_clients->on_drained(*client);
   if (client->exchange) return core_.exchanges->on_client_drained(client->exchange);
   if (client->life.is(State::idle)) core_.arm(client->timer, core_.timeouts().client_idle);
   if (client->life.is(State::lingering)) core_.arm(client->timer, linger_time);
@@ -282,6 +382,7 @@ void Clients::on_timer(Handle handle) {
     case State::lingering:
       if (still_reads(*client)) return;
       return close(handle, unsent(*client) > 0 ? Cause::client_write_timeout : Cause::close_requested, CloseMode::drop);
+    case State::multiplexing: return core_.h2_clients->on_timer(*client);
     case State::serving:
     case State::tunnelling:
     case State::closed: return;  // the exchange has the deadline
@@ -316,6 +417,7 @@ void Clients::close_idle(Cause cause) {
     if (client.life.is(State::idle) && client.input.empty()) idle.push_back(handle);
   });
   for (const Handle handle : idle) close(handle, cause, CloseMode::flush);
+  core_.h2_clients->go_away(cause);
 }
 
 void Clients::close_all(Cause cause) {

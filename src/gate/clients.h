@@ -1,5 +1,6 @@
 // Connections that clients opened: accepting, TLS, reading heads, sending, lingering, closing. Owns ClientConnection
-// objects; what a request means is the exchange's business.
+// objects; what a request means is the exchange's business. Speaks HTTP/1 itself; a connection that turns out to
+// carry HTTP/2 gets a session of gate/h2_clients.
 //
 // Before: the reactor (and wire/tls, wire/h1_head, which are called from here). Next: gate/exchanges.
 #pragma once
@@ -8,6 +9,8 @@
 #include <vector>
 
 #include "gate/core.h"
+#include "gate/front.h"
+#include "gate/h2_client_session.h"
 #include "lifecycle/client_connection.h"
 
 namespace ebb::gate {
@@ -30,33 +33,56 @@ struct SecureLayer {
 struct ClientConnection {
   reactor::SocketId socket;
   base::Handle self;
-  base::Handle exchange;  // while serving or tunnelling
+  base::Handle exchange;  // HTTP/1, while serving or tunnelling
   lifecycle::ClientConnectionMachine life;
-  bool finished = false;  // the client's half is closed: it sends no more, but still reads
-  bool queued = false;    // in the list of those with input to look at
+  bool finished = false;         // the client's half is closed: it sends no more, but still reads
+  bool queued = false;           // in the list of those with input to look at
+  std::uint8_t minor = 1;        // HTTP/1.minor of the request in hand
+  bool wants_keep = true;        // its wish for the connection
+  bool keeps = true;             // what the response's head promised
+  bool chunked = false;          // how the response's body is written
+  bool close_delimited = false;  // only the close tells the client that it is over
   base::Timer timer;
   base::Address peer;
   std::shared_ptr<ListenerState> listener;
   std::unique_ptr<SecureLayer> secure;
+  std::unique_ptr<H2ClientSession> h2;
   base::Chain input;              // received, not consumed: a partial head, or pipelined requests
   std::size_t unsent_before = 0;  // between exchanges: when the deadline was set; has the client read since?
+
+  std::string_view protocol() const { return h2 ? "HTTP/2" : minor == 0 ? "HTTP/1.0" : "HTTP/1.1"; }
 };
 
-class Clients {
+class Clients : public Front {
  public:
   explicit Clients(Core& core) : core_(core) {}
 
   ClientConnection* find(base::Handle handle) { return connections_.find(handle); }
 
-  // For exchanges.
+  ClientConnection* connection(base::Handle end) override { return find(end); }
+  void add_head(base::Handle end, const wire::ResponseHead& head, bool request_whole, base::Chain& out) override;
+  void add_payload(base::Handle end, const base::Slice& source, std::uint32_t at, std::uint32_t size,
+                   base::Chain& out) override;
+  void add_end(base::Handle end, std::string_view trailers, base::Chain& out) override;
+  void flush(base::Handle end, base::Chain&& out) override;
+  void answer(base::Handle end, const OwnAnswer& answer) override;
+  std::size_t unsent(base::Handle end) override;
+  std::size_t patience() const override { return output_high_water; }
+  reactor::Receive bulk() const override { return reactor::Receive::bulk; }
+  void receive(base::Handle end, reactor::Receive mode) override;
+  void release(base::Handle end, bool request_whole) override;
+  void cut(base::Handle end, base::Cause cause) override;
+  void become_tunnel(base::Handle end) override;
+  base::Chain early_bytes(base::Handle end) override { return std::move(find(end)->input); }
+  void finish(base::Handle end) override { finish(*find(end)); }
+  bool finished(base::Handle end) override { return find(end)->finished; }
+  void close_tunnel(base::Handle end, base::Cause cause) override { close(end, cause, reactor::CloseMode::flush); }
+  reactor::SocketId bare_socket(base::Handle end) override;
+
+  // For HTTP/2 sessions too: bytes through TLS, if there is TLS, to the socket.
   void send(ClientConnection& client, base::Chain&& plain);
   std::size_t unsent(const ClientConnection& client) const { return core_.reactor.unsent(client.socket); }
-  void exchange_kept(ClientConnection& client);  // the next request may come
-  // No other request may come: finish, linger unless all that the client will send has been read, close.
-  void exchange_last(ClientConnection& client, bool request_whole);
   void close(base::Handle client, base::Cause cause, reactor::CloseMode mode);
-  void become_tunnel(ClientConnection& client);
-  void finish(ClientConnection& client);  // we send no more; it may
 
   void accept(const std::shared_ptr<ListenerState>& listener, reactor::SocketId socket, const base::Address& peer);
   void on_received(base::Handle client, base::Slice bytes);
@@ -84,11 +110,18 @@ class Clients {
 
   void step(ClientConnection& client, Event event);
   void take_plain(ClientConnection& client, base::Slice bytes);
+  void secured(ClientConnection& client);
+  void speak_h2(ClientConnection& client);
+  bool is_h2_preface(ClientConnection& client);
   bool take_cipher(ClientConnection& client, base::Slice bytes, base::Chain& plain);
   void read_head(ClientConnection& client);
   void refuse(ClientConnection& client, base::Cause cause, const char* why);
+  void send_own(ClientConnection& client, const OwnAnswer& answer, bool keep);
   void queue(ClientConnection& client);
   void notify_end(ClientConnection& client);
+  void finish(ClientConnection& client);
+  void exchange_kept(ClientConnection& client);
+  void exchange_last(ClientConnection& client, bool request_whole);
   void arm_after_exchange(ClientConnection& client, base::Duration once_sent);
   bool still_reads(ClientConnection& client);
   void linger(ClientConnection& client);
@@ -97,6 +130,7 @@ class Clients {
   base::SlotMap<ClientConnection> connections_;
   std::vector<base::Handle> dead_;
   std::vector<base::Handle> queued_;
+  std::string text_;  // of an answer of our own, reused
 };
 
 }  // namespace ebb::gate

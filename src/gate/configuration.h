@@ -16,7 +16,8 @@ namespace ebb::gate {
 // Built by the control plane, sent to every worker.
 struct Configuration {
   std::shared_ptr<const routes::Snapshot> snapshot;
-  std::vector<std::shared_ptr<const wire::ServerContext>> tls;  // by listener; null where it is plain
+  std::vector<std::shared_ptr<const wire::ServerContext>> tls;            // by listener; null where it is plain
+  std::vector<std::shared_ptr<const wire::ClientContext>> backend_tls{};  // by backend; null where it is plain
 };
 
 // The endpoints of one backend in this worker, and where the last choice stopped.
@@ -38,6 +39,10 @@ class LocalSnapshot {
   const routes::Snapshot& snapshot() const { return *configuration_.snapshot; }
   const routes::Model& model() const { return configuration_.snapshot->model(); }
   const Configuration& configuration() const { return configuration_; }
+  const std::shared_ptr<const wire::ClientContext>& backend_tls(std::uint32_t backend) const {
+    static const std::shared_ptr<const wire::ClientContext> plain;
+    return backend < configuration_.backend_tls.size() ? configuration_.backend_tls[backend] : plain;
+  }
   std::vector<BackendView> views;  // by backend
 
  private:

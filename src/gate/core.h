@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/labels.h"
+#include "base/rng.h"
 #include "gate/configuration.h"
 #include "observe/access_log.h"
 #include "observe/counters.h"
@@ -16,8 +17,10 @@
 namespace ebb::gate {
 
 class Clients;
+class H2Clients;
 class Exchanges;
 class Backends;
+class H2Backends;
 class Endpoints;
 
 // Who an event of the reactor is for.
@@ -42,14 +45,17 @@ struct Core {
   SnapshotRef current{};
   bool stopping = false;  // answers now end their connections
   std::uint32_t clients_max = UINT32_MAX;
+  base::Rng random{0};
 
   // Heads are read into these: large, reused, valid only while their bytes are.
   wire::RequestHead request{};
   wire::ResponseHead response{};
 
   Clients* clients = nullptr;
+  H2Clients* h2_clients = nullptr;
   Exchanges* exchanges = nullptr;
   Backends* backends = nullptr;
+  H2Backends* h2_backends = nullptr;
   Endpoints* endpoints = nullptr;
 
   const routes::Timeouts& timeouts() const { return current->model().timeouts; }

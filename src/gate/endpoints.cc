@@ -1,6 +1,7 @@
 #include "gate/endpoints.h"
 
 #include "gate/backends.h"
+#include "gate/h2_backends.h"
 
 namespace ebb::gate {
 
@@ -27,6 +28,7 @@ void Endpoints::enter(LocalSnapshot& snapshot) {
   });
   for (const base::Handle handle : leaving) {
     core_.backends->close_idle(*endpoints_.find(handle), base::Cause::endpoint_gone);
+    core_.h2_backends->retire(*endpoints_.find(handle), base::Cause::endpoint_gone);
     settle(handle);
   }
 }

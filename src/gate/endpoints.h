@@ -22,6 +22,8 @@ struct EndpointState {
   std::uint32_t connections = 0;                  // open or opening
   std::uint32_t idle = 0;                         // of them, in the pool
   base::List<BackendConnection, IdleTag> pool{};  // front: used last
+  std::vector<base::Handle> multiplexed{};        // connections that speak HTTP/2, or are to
+  bool speaks_h2 = false;                         // `auto`: what the last handshake has agreed on
 };
 
 class Endpoints {

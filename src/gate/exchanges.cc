@@ -2,6 +2,8 @@
 
 #include "gate/backends.h"
 #include "gate/balance.h"
+#include "gate/h2_backends.h"
+#include "gate/own_answer.h"
 #include "wire/h1_write.h"
 
 namespace ebb::gate {
@@ -10,7 +12,6 @@ using base::Cause;
 using base::Chain;
 using base::Handle;
 using lifecycle::RetryVerdict;
-using reactor::CloseMode;
 using reactor::Receive;
 
 Exchange* Exchanges::live(Handle handle) {
@@ -44,20 +45,31 @@ std::string_view text_part(const Exchange& exchange, std::size_t index) {
 
 }  // namespace
 
-Handle Exchanges::begin(ClientConnection& client, const wire::RequestHead& head) {
+namespace {
+
+bool is_grpc(const wire::Fields& fields) {
+  const wire::Field* type = fields.find("content-type");
+  return type != nullptr && type->value.starts_with("application/grpc");
+}
+
+}  // namespace
+
+Handle Exchanges::begin(Front& front, Handle client_end, const wire::RequestHead& head) {
+  const ClientConnection& client = *front.connection(client_end);
   const Handle self = exchanges_.emplace();
   Exchange& exchange = *exchanges_.find(self);
   exchange.self = self;
-  exchange.client = client.self;
+  exchange.front = &front;
+  exchange.client = client_end;
   exchange.timer.set_owner({owner_exchange, self});
   exchange.snapshot = core_.current;
   exchange.route = core_.current->snapshot().match(head.authority, head.path);
   exchange.method = head.method;
-  exchange.client_minor = head.minor;
-  exchange.client_keeps = head.keep_alive;
   exchange.upgrade_asked = !head.upgrade.empty();
-  exchange.replayable = wire::idempotent(head.method);
+  exchange.grpc = head.method == wire::Method::post && is_grpc(head.fields);
+  exchange.framing = head.framing;
   exchange.request_body = wire::BodyReader(head.framing, head.content_length);
+  exchange.request_whole = exchange.request_body.complete();
   exchange.started = exchange.handed_over = exchange.first_byte = core_.reactor.now();
   if (core_.log_format != observe::LogFormat::off) {
     exchange.started_wall = core_.reactor.clock().wall();
@@ -67,7 +79,7 @@ Handle Exchanges::begin(ClientConnection& client, const wire::RequestHead& head)
   const wire::Forwarding forwarding{{host, client.peer.write_host(host)},
                                     client.secure != nullptr ? "https" : "http",
                                     client.listener->model.bind.port()};
-  exchange.outgoing.push(wire::write_request(core_.reactor.blocks(), head, forwarding));
+  exchange.head = wire::write_request(core_.reactor.blocks(), head, forwarding);
   const std::uint64_t limit = core_.current->model().limits.body_bytes;
   if (limit != 0 && head.framing == wire::Framing::length && head.content_length > limit) {
     exchange.refusal = Cause::client_body_too_large;
@@ -97,20 +109,22 @@ void Exchanges::choose(Exchange& exchange) {
     exchange.tries += 1;
     exchange.endpoint = chosen;
     endpoint->active += 1;
+    Back& back = back_for(backend.model, *endpoint);
     if (!exchange.fresh_only) {
-      const Handle pooled = core_.backends->lease_idle(*endpoint, exchange.self, !exchange.replayable);
+      const Handle pooled = back.lease(*endpoint, exchange.self, !wire::idempotent(exchange.method));
       if (pooled) {
         step(exchange, Event::lease);
-        return attach(exchange, pooled);
+        return attach(exchange, back, pooled);
       }
     }
-    const auto opened = core_.backends->open(chosen, exchange.self, backend.model);
+    const auto opened =
+        back.open(chosen, exchange.self, {backend.model, snapshot.backend_tls(exchange.route->backend)});
     if (opened) {
       step(exchange, Event::connect);
+      exchange.back = &back;
       exchange.backend = *opened;
-      if (!request_is_whole(exchange)) {  // the rest of the body waits in the kernel until there is a connection
-        core_.reactor.receive(core_.clients->find(exchange.client)->socket, Receive::paused);
-      }
+      // The rest of the body waits in the kernel until there is a connection.
+      if (!exchange.request_whole) exchange.front->receive(exchange.client, Receive::paused);
       return;
     }
     detach_endpoint(exchange);
@@ -121,16 +135,47 @@ void Exchanges::choose(Exchange& exchange) {
   }
 }
 
-void Exchanges::on_leased(Handle handle, Handle backend) {
-  Exchange* exchange = live(handle);
-  if (exchange == nullptr) return core_.backends->close(backend, Cause::cancelled);
-  step(*exchange, Event::lease);
-  attach(*exchange, backend);
+// `auto` begins with a connection of its own, whose handshake tells what the endpoint speaks; later ones know.
+Back& Exchanges::back_for(const routes::BackendModel& model, const EndpointState& endpoint) {
+  switch (model.protocol) {
+    case routes::BackendProtocol::http1: return *core_.backends;
+    case routes::BackendProtocol::h2c:
+    case routes::BackendProtocol::h2: return *core_.h2_backends;
+    case routes::BackendProtocol::automatic: break;
+  }
+  if (endpoint.speaks_h2) return *core_.h2_backends;
+  return *core_.backends;
 }
 
-void Exchanges::attach(Exchange& exchange, Handle backend) {
+void Exchanges::on_leased(Handle handle, Back& back, Handle backend) {
+  Exchange* exchange = live(handle);
+  if (exchange == nullptr) return back.cancel(backend, Cause::cancelled);
+  step(*exchange, Event::lease);
+  attach(*exchange, back, backend);
+}
+
+void Exchanges::on_moved(Handle handle, Back& back, Handle backend) {
+  Exchange* exchange = live(handle);
+  if (exchange == nullptr) return back.cancel(backend, Cause::cancelled);
+  exchange->back = &back;
+  exchange->backend = backend;
+}
+
+// The endpoint is well, only its connection takes no more: not a try that failed.
+void Exchanges::on_backend_full(Handle handle) {
+  Exchange* exchange = live(handle);
+  if (exchange == nullptr) return;
+  exchange->backend = {};
+  exchange->tries -= 1;
+  detach_endpoint(*exchange);
+  step(*exchange, Event::retry);
+  choose(*exchange);
+}
+
+void Exchanges::attach(Exchange& exchange, Back& back, Handle backend) {
+  exchange.back = &back;
   exchange.backend = backend;
-  exchange.reused = core_.backends->find(backend)->served > 0;
+  exchange.reused = back.reused(backend);
   exchange.handed_over = core_.reactor.now();
   send_request(exchange);
 }
@@ -144,22 +189,23 @@ void Exchanges::detach_endpoint(Exchange& exchange) {
   exchange.endpoint = {};
 }
 
-void Exchanges::on_backend_failed(Handle handle, Cause cause) {
+void Exchanges::on_backend_failed(Handle handle, Cause cause, bool unprocessed) {
   Exchange* exchange = live(handle);
   if (exchange == nullptr) return;
   exchange->backend = {};
   if (exchange->life.is(State::tunnelling)) return close_tunnel(*exchange, cause);
   if (response_has_begun(*exchange)) return cut_short(*exchange, cause);
-  retry_or_fail(*exchange, cause);
+  retry_or_fail(*exchange, cause, unprocessed);
 }
 
 // No final response has begun. The backend connection is closed.
-void Exchanges::retry_or_fail(Exchange& exchange, Cause cause) {
+void Exchanges::retry_or_fail(Exchange& exchange, Cause cause, bool unprocessed) {
   const routes::BackendModel& model = exchange.snapshot->snapshot().backends()[exchange.route->backend].model;
   const bool was_sent = !exchange.life.is(State::connecting);
   const RetryVerdict verdict = lifecycle::may_retry({.response_begun = exchange.response_bytes,
                                                      .request_sent = was_sent,
                                                      .idempotent = wire::idempotent(exchange.method),
+                                                     .unprocessed = unprocessed,
                                                      .connection_reused = exchange.reused,
                                                      .body_replayable = exchange.replayable,
                                                      .tries = exchange.tries,
@@ -171,11 +217,10 @@ void Exchanges::retry_or_fail(Exchange& exchange, Cause cause) {
   exchange.fresh_only = exchange.fresh_only || verdict == RetryVerdict::fresh_connection;
   detach_endpoint(exchange);
   exchange.timer.disarm();
-  if (was_sent) {
-    Chain again = std::move(exchange.kept);
-    again.push(std::move(exchange.outgoing));
-    exchange.outgoing = std::move(again);
-  }
+  Chain again = std::move(exchange.kept);
+  again.push(std::move(exchange.body));
+  exchange.body = std::move(again);
+  exchange.head_sent = exchange.end_sent = false;
   step(exchange, Event::retry);
   choose(exchange);
 }
@@ -187,38 +232,27 @@ bool Exchanges::response_has_begun(const Exchange& exchange) const {
 // The exchange ends without a response from the endpoint that could be passed on.
 void Exchanges::fail(Exchange& exchange, Event event, Cause cause) {
   if (response_has_begun(exchange)) return cut_short(exchange, cause);
-  if (exchange.backend) core_.backends->close(exchange.backend, cause);
+  if (exchange.backend) exchange.back->cancel(exchange.backend, cause);
   exchange.backend = {};
   answer(exchange, cause);
   step(exchange, event);
   end(exchange, cause);
 }
 
-// An answer of our own, and what becomes of the client's connection after it.
 void Exchanges::answer(Exchange& exchange, Cause cause) {
-  ClientConnection* client = core_.clients->find(exchange.client);
-  if (client == nullptr || client->life.ended()) return;
+  if (exchange.front->connection(exchange.client) == nullptr) return;
   const int status = base::facts(cause).status;
-  if (status == 0) return core_.clients->close(exchange.client, cause, CloseMode::flush);
-  const bool whole = request_is_whole(exchange);
-  const bool keep = exchange.client_keeps && whole && !core_.stopping;
+  if (status == 0) return exchange.front->cut(exchange.client, cause);
   exchange.status = static_cast<std::uint16_t>(status);
-  Chain out;
-  out.push(wire::write_own_response(core_.reactor.blocks(), status, base::facts(cause).words, base::name(cause),
-                                    exchange.method == wire::Method::head, keep,
-                                    status == 503 ? "Retry-After: 1\r\n" : ""));
-  core_.clients->send(*client, std::move(out));
-  if (keep) {
-    core_.clients->exchange_kept(*client);
-  } else {
-    core_.clients->exchange_last(*client, whole);
-  }
+  OwnAnswer own = own_answer(cause, exchange.method, exchange.request_whole);
+  own.grpc = exchange.grpc;
+  exchange.front->answer(exchange.client, own);
 }
 
 void Exchanges::on_client_left(Handle handle, Cause cause) {
   Exchange* exchange = live(handle);
   if (exchange == nullptr) return;
-  if (exchange->backend) core_.backends->close(exchange->backend, cause);
+  if (exchange->backend) exchange->back->cancel(exchange->backend, cause);
   exchange->backend = {};
   step(*exchange, Event::client_left);
   end(*exchange, cause);
@@ -229,19 +263,21 @@ void Exchanges::on_client_finished(Handle handle) {
   if (exchange == nullptr) return;
   if (exchange->life.is(State::tunnelling)) return tunnel_finished(*exchange, owner_client);
   // A half-close after a whole request is legal; the response is still wanted.
-  if (request_is_whole(*exchange)) return;
+  if (exchange->request_whole) return;
+  Front& front = *exchange->front;
   const Handle client = exchange->client;
   on_client_left(handle, Cause::client_aborted);
-  core_.clients->close(client, Cause::client_aborted, CloseMode::drop);
+  front.cut(client, Cause::client_aborted);
 }
 
 void Exchanges::end(Exchange& exchange, Cause cause) {
-  ClientConnection* client = core_.clients->find(exchange.client);
+  const ClientConnection* client = exchange.front->connection(exchange.client);
   if (client != nullptr) record(exchange, *client, cause);
   detach_endpoint(exchange);
   exchange.timer.disarm();
-  exchange.outgoing.clear();
+  exchange.body.clear();
   exchange.kept.clear();
+  exchange.to_client.clear();
   dead_.push_back(exchange.self);
 }
 
@@ -276,7 +312,7 @@ void Exchanges::record(const Exchange& exchange, const ClientConnection& client,
   record.target = text_part(exchange, 2);
   record.referer = text_part(exchange, 3);
   record.user_agent = text_part(exchange, 4);
-  record.protocol = exchange.client_minor == 0 ? "HTTP/1.0" : "HTTP/1.1";
+  record.protocol = client.protocol();
   if (client.secure != nullptr) record.tls = client.secure->session.protocol();
   record.started = exchange.started_wall;
   observe::format_record(record, core_.log_format, core_.labels, core_.log_line);
@@ -292,13 +328,11 @@ void Exchanges::record_refusal(const ClientConnection& client, Cause cause) {
 }
 
 std::size_t Exchanges::unsent_to_client(const Exchange& exchange) const {
-  const ClientConnection* client = core_.clients->find(exchange.client);
-  return client == nullptr ? 0 : core_.clients->unsent(*client);
+  return exchange.front->unsent(exchange.client);
 }
 
 std::size_t Exchanges::unsent_to_backend(const Exchange& exchange) const {
-  const BackendConnection* backend = core_.backends->find(exchange.backend);
-  return backend == nullptr ? 0 : core_.reactor.unsent(backend->socket);
+  return exchange.backend ? exchange.back->unsent(exchange.backend) : 0;
 }
 
 // Who is waited for is seen from where bytes are stuck: a side with unsent output is the one that does not read.

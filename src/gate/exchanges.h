@@ -1,5 +1,5 @@
 // One request and its response, from the complete head to the last byte. Owns Exchange objects and ties a client
-// connection to a backend connection. Written in four files, in the order of a request's way:
+// (gate/front) to an endpoint (gate/back). Written in four files, in the order of a request's way:
 //   exchanges.cc      begin, choose, connect, retry, fail, end
 //   request_path.cc   the request's body to the endpoint
 //   response_path.cc  the endpoint's answer to the client
@@ -10,20 +10,22 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "gate/back.h"
 #include "gate/clients.h"
 #include "gate/core.h"
+#include "gate/front.h"
 #include "lifecycle/exchange.h"
 #include "lifecycle/retry.h"
 #include "wire/h1_body.h"
 
 namespace ebb::gate {
 
-struct BackendConnection;
-
 struct Exchange {
   base::Handle self;
-  base::Handle client;
-  base::Handle backend;   // leased or connecting
+  Front* front = nullptr;
+  base::Handle client;  // end of `front`
+  Back* back = nullptr;
+  base::Handle backend;   // end of `back`: leased or connecting
   base::Handle endpoint;  // counted as active there
   lifecycle::ExchangeMachine life;
   base::Timer timer;
@@ -31,11 +33,13 @@ struct Exchange {
   const routes::Route* route = nullptr;
 
   wire::Method method = wire::Method::other;
-  std::uint8_t client_minor = 1;
-  bool client_keeps = true;  // the client would keep its connection
   bool upgrade_asked = false;
-  bool replayable = false;       // what was sent is still in `kept`
+  bool grpc = false;
+  bool replayable = true;        // what was sent is still in `head` and `kept`
   bool fresh_only = false;       // a pooled connection was stale: the next try opens one
+  bool head_sent = false;        // in this try
+  bool end_sent = false;         // in this try
+  bool request_whole = false;    // the client has sent all of it
   bool pumping_request = false;  // the kernel moves the body
   bool pumping_response = false;
   bool response_bytes = false;                   // the endpoint has said something
@@ -44,15 +48,15 @@ struct Exchange {
   base::Cause last_failure = base::Cause::backend_empty;
   std::vector<base::Handle> tried;
 
-  wire::BodyReader request_body;
-  base::Chain outgoing;  // head and body that wait for a connection
-  base::Chain kept;      // head and body that were sent, for a replay
-
-  wire::BodyReader response_body;
-  bool response_chunked = false;  // to the client
-  bool keep_client = true;        // what the response's head promised
-  bool keep_backend = true;       // what it says about the endpoint's connection
-  bool close_delimited = false;   // only the close tells the client that the body is over
+  base::Slice head;                             // of the request, in the form of HTTP/1
+  wire::Framing framing = wire::Framing::none;  // of its body, as the head says
+  base::Chain body;                             // payload that waits for the endpoint
+  base::Chain kept;                             // payload that was sent, for a replay
+  std::string trailers;
+  wire::BodyReader request_body;   // an HTTP/1 client's
+  wire::BodyReader response_body;  // an HTTP/1 endpoint's
+  base::Chain to_client;           // gathered for one send
+  bool keep_backend = true;        // what the response says about the endpoint's connection
 
   // For the record.
   std::uint16_t status = 0;
@@ -74,22 +78,34 @@ class Exchanges {
   explicit Exchanges(Core& core) : core_(core) {}
 
   // A head is complete; its views are valid during the call. Body bytes may be fed before start().
-  base::Handle begin(ClientConnection& client, const wire::RequestHead& head);
+  base::Handle begin(Front& front, base::Handle client, const wire::RequestHead& head);
   void start(base::Handle exchange);
 
-  // From the client's side. on_request_bytes takes what belongs to the body and leaves the rest.
+  // From an HTTP/1 client: takes what belongs to the body and leaves the rest.
   bool wants_request_bytes(base::Handle exchange);
   void on_request_bytes(base::Handle exchange, base::Chain& bytes);
+  // From an HTTP/2 client.
+  void on_request_payload(base::Handle exchange, base::Slice payload);
+  void on_request_whole(base::Handle exchange, std::string_view trailers);
+  // From either.
   void on_client_finished(base::Handle exchange);
   void on_client_left(base::Handle exchange, base::Cause cause);
   void on_client_drained(base::Handle exchange);
   void on_tunnel_bytes_from_client(base::Handle exchange, base::Slice bytes);
 
-  // From the backend's side.
-  void on_leased(base::Handle exchange, base::Handle backend);
-  void on_response_bytes(base::Handle exchange, base::Slice bytes);
+  void on_leased(base::Handle exchange, Back& back, base::Handle backend);
+  void on_moved(base::Handle exchange, Back& back, base::Handle backend);  // still connecting, but by other means
+  void on_backend_full(base::Handle exchange);  // connecting: what came of it has no room for this one
+  // From an HTTP/1 endpoint.
+  void on_response_bytes(base::Handle exchange, base::Chain& input, base::Slice bytes);
   void on_backend_finished(base::Handle exchange);
-  void on_backend_failed(base::Handle exchange, base::Cause cause);  // its connection is closed already
+  // From an HTTP/2 endpoint; flush_response() after the last of a batch.
+  void on_response_head(base::Handle exchange, const wire::ResponseHead& head);
+  void on_response_payload(base::Handle exchange, base::Slice payload);
+  void on_response_whole(base::Handle exchange, std::string_view trailers);
+  void flush_response(base::Handle exchange);
+  // From either. Its connection or stream is over already. `unprocessed`: the endpoint never acted on the request.
+  void on_backend_failed(base::Handle exchange, base::Cause cause, bool unprocessed = false);
   void on_backend_drained(base::Handle exchange);
 
   void on_pumped(base::Handle exchange, OwnerKind from, std::uint64_t moved, bool done);
@@ -111,13 +127,13 @@ class Exchanges {
 
   Exchange* live(base::Handle handle);
   void step(Exchange& exchange, Event event);
-  bool request_is_whole(const Exchange& exchange) const { return exchange.request_body.complete(); }
 
   // exchanges.cc
   void choose(Exchange& exchange);
-  void attach(Exchange& exchange, base::Handle backend);
+  void attach(Exchange& exchange, Back& back, base::Handle backend);
+  Back& back_for(const routes::BackendModel& model, const EndpointState& endpoint);
   void detach_endpoint(Exchange& exchange);
-  void retry_or_fail(Exchange& exchange, base::Cause cause);
+  void retry_or_fail(Exchange& exchange, base::Cause cause, bool unprocessed);
   void fail(Exchange& exchange, Event event, base::Cause cause);
   bool response_has_begun(const Exchange& exchange) const;
   void answer(Exchange& exchange, base::Cause cause);
@@ -134,22 +150,27 @@ class Exchanges {
 
   // request_path.cc
   void send_request(Exchange& exchange);
+  bool add_request_payload(Exchange& exchange, const base::Slice& source, std::uint32_t at, std::uint32_t size);
   bool take_request_body(Exchange& exchange, base::Chain& bytes);
+  void request_arrived(Exchange& exchange);
   void request_moved(Exchange& exchange);
-  bool pump_request(Exchange& exchange, ClientConnection& client, BackendConnection& backend);
+  bool pump_request(Exchange& exchange);
   void keep_for_replay(Exchange& exchange);
 
   // response_path.cc
-  bool read_response_heads(Exchange& exchange, ClientConnection& client, BackendConnection& backend, base::Chain& out);
-  void begin_response(Exchange& exchange, ClientConnection& client, const wire::ResponseHead& head, base::Chain& out);
-  void take_response_body(Exchange& exchange, BackendConnection& backend, base::Chain& out);
+  void note_first_byte(Exchange& exchange);
+  bool read_response_heads(Exchange& exchange, base::Chain& input);
+  enum class AfterHead : std::uint8_t { more_heads, body, over };
+  AfterHead take_response_head(Exchange& exchange, const wire::ResponseHead& head);
+  void take_response_body(Exchange& exchange, base::Chain& input);
+  void flush(Exchange& exchange);
   void response_moved(Exchange& exchange);
-  bool pump_response(Exchange& exchange, ClientConnection& client, BackendConnection& backend);
-  void complete(Exchange& exchange);
+  bool pump_response(Exchange& exchange);
+  void complete(Exchange& exchange, bool clean);
   void cut_short(Exchange& exchange, base::Cause cause);
 
   // tunnel.cc
-  void become_tunnel(Exchange& exchange, ClientConnection& client, BackendConnection& backend, base::Chain&& head);
+  void become_tunnel(Exchange& exchange);
   void on_tunnel_bytes_from_backend(Exchange& exchange, base::Slice bytes);
   void tunnel_finished(Exchange& exchange, OwnerKind side);
   void close_tunnel(Exchange& exchange, base::Cause cause);

@@ -1,7 +1,6 @@
 // The request's way from the client to the endpoint: body framing, back-pressure, what is kept for a replay.
 //
 // Before: gate/backends lent a connection. Next: gate/response_path.
-#include "gate/backends.h"
 #include "gate/exchanges.h"
 #include "gate/payload.h"
 
@@ -21,22 +20,18 @@ constexpr std::size_t replay_bytes_max = std::size_t{64} << 10;
 
 bool Exchanges::wants_request_bytes(Handle handle) {
   const Exchange* exchange = live(handle);
-  return exchange != nullptr && !request_is_whole(*exchange);
+  return exchange != nullptr && !exchange->request_whole;
 }
 
 void Exchanges::on_request_bytes(Handle handle, Chain& bytes) {
   Exchange* exchange = live(handle);
-  if (exchange == nullptr || !take_request_body(*exchange, bytes)) return;
-  const bool connected = exchange->life.is(State::uploading) || exchange->life.is(State::crossing);
-  if (connected) send_request(*exchange);
+  if (exchange == nullptr || exchange->request_whole || !take_request_body(*exchange, bytes)) return;
+  request_arrived(*exchange);
 }
 
 // False: the body broke its framing or its limit, and the exchange has failed.
 bool Exchanges::take_request_body(Exchange& exchange, Chain& bytes) {
   wire::BodyReader& body = exchange.request_body;
-  const bool chunked = body.framing() == wire::Framing::chunked;
-  const std::uint64_t limit = exchange.snapshot->model().limits.body_bytes;
-  if (body.complete()) return true;
   while (!bytes.empty() && !body.complete()) {
     const base::Slice& front = bytes.front();
     const wire::BodyReader::Step step = body.next(front.view());
@@ -44,69 +39,108 @@ bool Exchanges::take_request_body(Exchange& exchange, Chain& bytes) {
       fail(exchange, Event::failed, Cause::client_bad_request);
       return false;
     }
-    append_payload(core_.reactor.blocks(), exchange.outgoing, front, step.payload_at, step.payload_size, chunked);
-    exchange.request_bytes += step.payload_size;
+    if (!add_request_payload(exchange, front, step.payload_at, step.payload_size)) return false;
     bytes.drop_front(step.consumed);
-    if (limit != 0 && exchange.request_bytes > limit) {
-      fail(exchange, Event::failed, Cause::client_body_too_large);
-      return false;
-    }
   }
-  if (chunked && body.complete()) append_last_chunk(core_.reactor.blocks(), exchange.outgoing, body.trailers());
+  if (body.complete()) {
+    exchange.request_whole = true;
+    exchange.trailers = body.trailers();
+  }
   return true;
 }
 
+bool Exchanges::add_request_payload(Exchange& exchange, const base::Slice& source, std::uint32_t at,
+                                    std::uint32_t size) {
+  append_payload(core_.reactor.blocks(), exchange.body, source, at, size, false);
+  exchange.request_bytes += size;
+  const std::uint64_t limit = exchange.snapshot->model().limits.body_bytes;
+  if (limit == 0 || exchange.request_bytes <= limit) return true;
+  fail(exchange, Event::failed, Cause::client_body_too_large);
+  return false;
+}
+
+void Exchanges::on_request_payload(Handle handle, base::Slice payload) {
+  Exchange* exchange = live(handle);
+  if (exchange == nullptr || !add_request_payload(*exchange, payload, 0, payload.size())) return;
+  request_arrived(*exchange);
+}
+
+void Exchanges::on_request_whole(Handle handle, std::string_view trailers) {
+  Exchange* exchange = live(handle);
+  if (exchange == nullptr) return;
+  exchange->request_whole = true;
+  exchange->trailers = trailers;
+  request_arrived(*exchange);
+}
+
+void Exchanges::request_arrived(Exchange& exchange) {
+  const bool connected = exchange.life.is(State::uploading) || exchange.life.is(State::crossing);
+  if (connected) send_request(exchange);
+}
+
 void Exchanges::send_request(Exchange& exchange) {
-  BackendConnection& backend = *core_.backends->find(exchange.backend);
-  if (!exchange.outgoing.empty()) {
-    keep_for_replay(exchange);
-    core_.counters.backend_bytes_out += exchange.outgoing.bytes();
-    core_.reactor.send(backend.socket, std::move(exchange.outgoing));
+  Back& back = *exchange.back;
+  Chain out;
+  if (!exchange.head_sent) {
+    const bool alone = exchange.request_whole && exchange.body.empty() && exchange.trailers.empty();
+    if (!back.add_head(exchange.backend, exchange.head, alone, out)) {
+      return fail(exchange, Event::failed, Cause::backend_no_upgrade);
+    }
+    exchange.head_sent = true;
+    exchange.end_sent = alone && exchange.framing != wire::Framing::chunked;
   }
+  keep_for_replay(exchange);
+  while (!exchange.body.empty()) {
+    back.add_payload(exchange.backend, exchange.body.pop_front(), exchange.framing, out);
+  }
+  if (exchange.request_whole && !exchange.end_sent) {
+    back.add_end(exchange.backend, exchange.trailers, exchange.framing, out);
+    exchange.end_sent = true;
+  }
+  back.flush(exchange.backend, std::move(out));
   request_moved(exchange);
 }
 
 // Slices are counted references: keeping them costs no copy, only that their blocks stay.
 void Exchanges::keep_for_replay(Exchange& exchange) {
   if (!exchange.replayable) return;
-  if (exchange.kept.bytes() + exchange.outgoing.bytes() > replay_bytes_max) {
+  if (exchange.kept.bytes() + exchange.body.bytes() > replay_bytes_max) {
     exchange.replayable = false;
     exchange.kept.clear();
     return;
   }
-  for (std::uint32_t i = 0; i < exchange.outgoing.slices(); ++i) exchange.kept.push(exchange.outgoing[i]);
+  for (std::uint32_t i = 0; i < exchange.body.slices(); ++i) exchange.kept.push(exchange.body[i]);
 }
 
 // After each step of the request: what is awaited next, and from whom.
 void Exchanges::request_moved(Exchange& exchange) {
-  ClientConnection& client = *core_.clients->find(exchange.client);
-  BackendConnection& backend = *core_.backends->find(exchange.backend);
-  if (request_is_whole(exchange)) {
+  if (exchange.request_whole) {
     step(exchange, Event::request_whole);
-    if (client.input.empty()) core_.reactor.receive(client.socket, Receive::watchful);
+    exchange.front->receive(exchange.client, Receive::watchful);
     return arm_for_state(exchange);
   }
   arm_for_state(exchange);
-  if (pump_request(exchange, client, backend)) return;
-  if (core_.reactor.unsent(backend.socket) > output_high_water) {
-    return core_.reactor.receive(client.socket, Receive::paused);
+  if (pump_request(exchange)) return;
+  if (exchange.back->unsent(exchange.backend) > exchange.back->patience()) {
+    return exchange.front->receive(exchange.client, Receive::paused);
   }
   const bool much = exchange.request_body.remaining() > base::BlockPool::large_size;
-  core_.reactor.receive(client.socket, much ? Receive::bulk : Receive::watchful);
+  exchange.front->receive(exchange.client, much ? Receive::bulk : Receive::watchful);
 }
 
 // True: the kernel moves the rest, or will as soon as the endpoint has taken what was sent before.
-bool Exchanges::pump_request(Exchange& exchange, ClientConnection& client, BackendConnection& backend) {
+bool Exchanges::pump_request(Exchange& exchange) {
   const wire::BodyReader& body = exchange.request_body;
-  const bool fits = body.framing() == wire::Framing::length && body.remaining() >= pump_bytes_min &&
-                    client.secure == nullptr && client.input.empty();
-  if (!fits) return false;
-  core_.reactor.receive(client.socket, Receive::paused);
-  if (core_.reactor.unsent(backend.socket) > 0) return true;
+  if (body.framing() != wire::Framing::length || body.remaining() < pump_bytes_min) return false;
+  const reactor::SocketId from = exchange.front->bare_socket(exchange.client);
+  const reactor::SocketId to = exchange.back->bare_socket(exchange.backend);
+  if (!from || !to) return false;
+  exchange.front->receive(exchange.client, Receive::paused);
+  if (exchange.back->unsent(exchange.backend) > 0) return true;
   exchange.replayable = false;
   exchange.kept.clear();
   exchange.pumping_request = true;
-  core_.reactor.pump(client.socket, backend.socket, body.remaining());
+  core_.reactor.pump(from, to, body.remaining());
   return true;
 }
 
@@ -115,7 +149,7 @@ void Exchanges::on_backend_drained(Handle handle) {
   if (exchange == nullptr || exchange->pumping_request) return;
   if (exchange->life.is(State::uploading) || exchange->life.is(State::crossing)) return request_moved(*exchange);
   if (exchange->life.is(State::tunnelling)) {
-    core_.reactor.receive(core_.clients->find(exchange->client)->socket, Receive::watchful);
+    exchange->front->receive(exchange->client, Receive::watchful);
     arm_for_state(*exchange);
   }
 }
@@ -131,6 +165,8 @@ void Exchanges::on_pumped(Handle handle, OwnerKind from, std::uint64_t moved, bo
     core_.counters.backend_bytes_out += moved;
     if (!done) return;
     exchange->pumping_request = false;
+    exchange->request_whole = exchange->request_body.complete();
+    exchange->end_sent = exchange->request_whole;
     return request_moved(*exchange);
   }
   exchange->response_body.skip(moved);
@@ -139,7 +175,7 @@ void Exchanges::on_pumped(Handle handle, OwnerKind from, std::uint64_t moved, bo
   core_.counters.client_bytes_out += moved;
   if (!done) return;
   exchange->pumping_response = false;
-  if (exchange->response_body.complete()) complete(*exchange);
+  if (exchange->response_body.complete()) complete(*exchange, true);
 }
 
 }  // namespace ebb::gate

@@ -2,7 +2,6 @@
 // for the tunnel's idle time, the tunnel is over.
 //
 // Before: gate/response_path.
-#include "gate/backends.h"
 #include "gate/exchanges.h"
 
 namespace ebb::gate {
@@ -11,70 +10,62 @@ using base::Cause;
 using base::Chain;
 using base::Handle;
 using base::Slice;
-using reactor::CloseMode;
 using reactor::Receive;
 
-void Exchanges::become_tunnel(Exchange& exchange, ClientConnection& client, BackendConnection& backend, Chain&& head) {
+void Exchanges::become_tunnel(Exchange& exchange) {
   step(exchange, Event::upgraded);
-  if (!backend.life.step(lifecycle::BackendConnectionLife::Event::upgraded)) core_.counters.missing_transitions += 1;
-  core_.clients->become_tunnel(client);
-  head.push(std::move(backend.input));
-  core_.clients->send(client, std::move(head));
-  if (!client.input.empty()) {
-    core_.counters.backend_bytes_out += client.input.bytes();
-    core_.reactor.send(backend.socket, std::move(client.input));
-  }
-  core_.reactor.receive(backend.socket, Receive::watchful);
+  exchange.back->become_tunnel(exchange.backend);
+  exchange.front->become_tunnel(exchange.client);
+  exchange.to_client.push(exchange.back->early_bytes(exchange.backend));
+  flush(exchange);
+  Chain early = exchange.front->early_bytes(exchange.client);
+  if (!early.empty()) exchange.back->flush(exchange.backend, std::move(early));
+  exchange.back->receive(exchange.backend, Receive::watchful);
   arm_for_state(exchange);
-  if (client.finished) tunnel_finished(exchange, owner_client);
+  if (exchange.front->finished(exchange.client)) tunnel_finished(exchange, owner_client);
 }
 
 void Exchanges::on_tunnel_bytes_from_client(Handle handle, Slice bytes) {
   Exchange* exchange = live(handle);
   if (exchange == nullptr) return;
-  BackendConnection& backend = *core_.backends->find(exchange->backend);
   exchange->request_bytes += bytes.size();
-  core_.counters.backend_bytes_out += bytes.size();
   Chain out;
   out.push(std::move(bytes));
-  core_.reactor.send(backend.socket, std::move(out));
+  exchange->back->flush(exchange->backend, std::move(out));
   arm_for_state(*exchange);
-  if (core_.reactor.unsent(backend.socket) > output_high_water) {
-    core_.reactor.receive(core_.clients->find(exchange->client)->socket, Receive::paused);
-  }
+  const bool stuck = exchange->back->unsent(exchange->backend) > exchange->back->patience();
+  exchange->front->receive(exchange->client, stuck ? Receive::paused : Receive::watchful);
 }
 
 void Exchanges::on_tunnel_bytes_from_backend(Exchange& exchange, Slice bytes) {
-  ClientConnection& client = *core_.clients->find(exchange.client);
   exchange.response_sent += bytes.size();
   Chain out;
   out.push(std::move(bytes));
-  core_.clients->send(client, std::move(out));
+  exchange.front->flush(exchange.client, std::move(out));
   arm_for_state(exchange);
-  if (core_.clients->unsent(client) > output_high_water) {
-    core_.reactor.receive(core_.backends->find(exchange.backend)->socket, Receive::paused);
-  }
+  const bool stuck = exchange.front->unsent(exchange.client) > exchange.front->patience();
+  exchange.back->receive(exchange.backend, stuck ? Receive::paused : Receive::watchful);
 }
 
 // One side sends no more: the other is told so, and may go on sending.
 void Exchanges::tunnel_finished(Exchange& exchange, OwnerKind side) {
-  ClientConnection& client = *core_.clients->find(exchange.client);
   if (side == owner_backend) exchange.backend_finished = true;
-  if (client.finished && exchange.backend_finished) return close_tunnel(exchange, Cause::tunnel_closed);
+  const bool client_finished = exchange.front->finished(exchange.client);
+  if (client_finished && exchange.backend_finished) return close_tunnel(exchange, Cause::tunnel_closed);
   if (side == owner_client) {
-    core_.reactor.finish(core_.backends->find(exchange.backend)->socket);
+    exchange.back->finish(exchange.backend);
   } else {
-    core_.clients->finish(client);
+    exchange.front->finish(exchange.client);
   }
   arm_for_state(exchange);
 }
 
 void Exchanges::close_tunnel(Exchange& exchange, Cause cause) {
-  if (exchange.backend) core_.backends->close(exchange.backend, cause, CloseMode::flush);
+  if (exchange.backend) exchange.back->close_tunnel(exchange.backend, cause);
   exchange.backend = {};
   step(exchange, cause == Cause::tunnel_closed ? Event::response_whole : Event::failed);
   end(exchange, cause);
-  core_.clients->close(exchange.client, cause, CloseMode::flush);
+  exchange.front->close_tunnel(exchange.client, cause);
 }
 
 }  // namespace ebb::gate

@@ -11,14 +11,19 @@ using base::Owner;
 Worker::Worker(reactor::Reactor& reactor, const base::Labels& labels, const WorkerOptions& options)
     : core_{.reactor = reactor, .labels = labels},
       clients_(core_),
+      h2_clients_(core_),
       exchanges_(core_),
       backends_(core_),
+      h2_backends_(core_),
       endpoints_(core_) {
   core_.access_log = options.access_log;
   core_.clients_max = options.clients_max;
+  core_.random = base::Rng(static_cast<std::uint64_t>(reactor.clock().wall().time_since_epoch().count()));
   core_.clients = &clients_;
+  core_.h2_clients = &h2_clients_;
   core_.exchanges = &exchanges_;
   core_.backends = &backends_;
+  core_.h2_backends = &h2_backends_;
   core_.endpoints = &endpoints_;
 }
 
@@ -121,12 +126,17 @@ void Worker::cut() {
 
 void Worker::bury() {
   exchanges_.bury();
+  h2_clients_.bury();
   clients_.bury();
+  h2_backends_.bury();
   backends_.bury();
 }
 
 void Worker::on_round_end() {
   clients_.read_queued();
+  // What one side sends may open the window of the other.
+  while (h2_clients_.send_scheduled() || h2_backends_.send_scheduled()) {
+  }
   bury();
   if (core_.stopping) tell_if_quiet();
 }
@@ -151,8 +161,7 @@ void Worker::on_peer_finished(Owner owner) {
 
 void Worker::on_drained(Owner owner) {
   if (owner.kind == owner_client) return clients_.on_drained(owner.handle);
-  const BackendConnection* connection = backends_.find(owner.handle);
-  if (connection != nullptr) exchanges_.on_backend_drained(connection->exchange);
+  backends_.on_drained(owner.handle);
 }
 
 void Worker::on_pumped(Owner owner, std::uint64_t moved, bool done) {
@@ -204,15 +213,15 @@ Audit Worker::audit() {
               .missing_transitions = core_.counters.missing_transitions};
   // A connection with an exchange is ended by the exchange's deadline; an exchange that connects, by its connection's.
   clients_.for_each([&audit](Handle, ClientConnection& client) {
-    if (!client.life.ended() && !client.timer.armed() && !client.exchange) audit.without_deadline += 1;
+    const bool serves = client.exchange || (client.h2 && client.h2->exchanges > 0);
+    if (!client.life.ended() && !client.timer.armed() && !serves) audit.without_deadline += 1;
   });
   backends_.for_each([&audit](Handle, BackendConnection& backend) {
     if (!backend.life.ended() && !backend.timer.armed() && !backend.exchange) audit.without_deadline += 1;
   });
-  exchanges_.for_each([&audit, this](Handle, Exchange& exchange) {
+  exchanges_.for_each([&audit](Handle, Exchange& exchange) {
     if (exchange.life.ended() || exchange.timer.armed()) return;
-    const BackendConnection* backend = backends_.find(exchange.backend);
-    if (backend == nullptr || !backend->timer.armed()) audit.without_deadline += 1;
+    if (!exchange.backend || !exchange.back->has_deadline(exchange.backend)) audit.without_deadline += 1;
   });
   return audit;
 }

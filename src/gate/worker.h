@@ -13,6 +13,8 @@
 #include "gate/core.h"
 #include "gate/endpoints.h"
 #include "gate/exchanges.h"
+#include "gate/h2_backends.h"
+#include "gate/h2_clients.h"
 
 namespace ebb::gate {
 
@@ -74,8 +76,10 @@ class Worker final : public reactor::Handler {
   std::uint64_t snapshots_alive_ = 0;
   Core core_;
   Clients clients_;
+  H2Clients h2_clients_;
   Exchanges exchanges_;
   Backends backends_;
+  H2Backends h2_backends_;
   Endpoints endpoints_;
   base::SlotMap<std::shared_ptr<ListenerState>> listeners_;
   std::move_only_function<void()> when_quiet_;

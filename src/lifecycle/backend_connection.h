@@ -1,10 +1,12 @@
 // The life of a connection to an endpoint.
 //
 //   connecting ──▶ leased ◀──▶ idle       an exchange leases it; an idle one waits in the pool of its endpoint
-//                    │           │
-//                    ▼           │
-//               tunnelling       │
-//                    ▼           ▼
+//       │            ▲ │          │
+//       ▼            │ │          │       securing: TLS with the endpoint
+//    securing ───────┘ │          │
+//                      ├──▶ tunnelling    one exchange has it to its end
+//                      ├──▶ multiplexing  HTTP/2: exchanges side by side; idle when it has none
+//                      ▼          ▼
 //                          closed
 #pragma once
 
@@ -12,15 +14,18 @@
 
 namespace ebb::lifecycle {
 
-#define EBB_BACKEND_STATES(X) X(connecting) X(leased) X(idle) X(tunnelling) X(closed)
-#define EBB_BACKEND_EVENTS(X)                                                   \
-  X(connected)                                                                  \
-  X(lease)    /* an exchange takes it */                                        \
-  X(release)  /* its exchange is over and it may serve another */               \
-  X(upgraded) /* its exchange became a tunnel */                                \
-  X(deadline) /* connecting or idle for too long, or its exchange's deadline */ \
-  X(left)     /* the endpoint finished, reset, refused or died */               \
-  X(ended)    /* by our will: budget, endpoint gone, exchange failed */
+#define EBB_BACKEND_STATES(X) X(connecting) X(securing) X(leased) X(idle) X(tunnelling) X(multiplexing) X(closed)
+#define EBB_BACKEND_EVENTS(X)                                                      \
+  X(connected)   /* and nothing but HTTP/1 to agree on */                          \
+  X(handshake)   /* connected; TLS begins */                                       \
+  X(secured)     /* TLS is there */                                                \
+  X(multiplexed) /* it speaks HTTP/2 */                                            \
+  X(lease)       /* an exchange takes it */                                        \
+  X(release)     /* its exchange is over and it may serve another */               \
+  X(upgraded)    /* its exchange became a tunnel */                                \
+  X(deadline)    /* connecting or idle for too long, or its exchange's deadline */ \
+  X(left)        /* the endpoint finished, reset, refused or died */               \
+  X(ended)       /* by our will: budget, endpoint gone, exchange failed */
 
 struct BackendConnectionLife {
   enum class State : std::uint8_t { EBB_BACKEND_STATES(EBB_ENUMERATOR) };
@@ -34,11 +39,18 @@ struct BackendConnectionLife {
   using E = Event;
   static constexpr Row<State, Event> rows[] = {
       {S::connecting, E::connected, S::leased},
+      {S::connecting, E::handshake, S::securing},
       {S::connecting, E::deadline, S::closed},
       {S::connecting, E::left, S::closed},
       {S::connecting, E::ended, S::closed},
 
+      {S::securing, E::secured, S::leased},
+      {S::securing, E::deadline, S::closed},
+      {S::securing, E::left, S::closed},
+      {S::securing, E::ended, S::closed},
+
       {S::leased, E::release, S::idle},
+      {S::leased, E::multiplexed, S::multiplexing},
       {S::leased, E::upgraded, S::tunnelling},
       {S::leased, E::deadline, S::closed},
       {S::leased, E::left, S::closed},
@@ -48,6 +60,10 @@ struct BackendConnectionLife {
       {S::idle, E::deadline, S::closed},
       {S::idle, E::left, S::closed},
       {S::idle, E::ended, S::closed},
+
+      {S::multiplexing, E::deadline, S::closed},
+      {S::multiplexing, E::left, S::closed},
+      {S::multiplexing, E::ended, S::closed},
 
       {S::tunnelling, E::deadline, S::closed},
       {S::tunnelling, E::left, S::closed},

@@ -10,6 +10,9 @@
 //                    ▼                           ▼             ▼
 //                 lingering ────────────────────────────────▶ closed
 //
+// From `idle` (ALPN) or `reading` (prior knowledge) a connection that speaks HTTP/2 becomes `multiplexing`: its streams
+// carry exchanges side by side, and it stays so until it is closed.
+//
 // `lingering` is RFC 9112 9.6: our side is finished, what the client still sends is read and thrown away, because a
 // close with unread bytes makes the kernel send a reset that may destroy the response on its way.
 #pragma once
@@ -18,7 +21,8 @@
 
 namespace ebb::lifecycle {
 
-#define EBB_CLIENT_STATES(X) X(handshaking) X(idle) X(reading) X(serving) X(tunnelling) X(lingering) X(closed)
+#define EBB_CLIENT_STATES(X) \
+  X(handshaking) X(idle) X(reading) X(serving) X(tunnelling) X(multiplexing) X(lingering) X(closed)
 #define EBB_CLIENT_EVENTS(X)                                       \
   X(secured)       /* the TLS handshake is done */                 \
   X(bytes)         /* the first bytes of a head */                 \
@@ -27,6 +31,7 @@ namespace ebb::lifecycle {
   X(kept)          /* the exchange ended, the next one may come */ \
   X(last)          /* the exchange ended, no other may come */     \
   X(upgraded)      /* the exchange became a tunnel */              \
+  X(multiplexed)   /* it speaks HTTP/2 */                          \
   X(deadline)      /* the state lasted too long */                 \
   X(left)          /* the client finished, reset or died */        \
   X(ended)         /* by our will: abort, tunnel over, shutdown */
@@ -49,11 +54,13 @@ struct ClientConnectionLife {
       {S::handshaking, E::ended, S::closed},
 
       {S::idle, E::bytes, S::reading},
+      {S::idle, E::multiplexed, S::multiplexing},
       {S::idle, E::deadline, S::closed},
       {S::idle, E::left, S::closed},
       {S::idle, E::ended, S::closed},
 
       {S::reading, E::head_complete, S::serving},
+      {S::reading, E::multiplexed, S::multiplexing},
       {S::reading, E::refused, S::lingering},
       {S::reading, E::deadline, S::lingering},
       {S::reading, E::left, S::closed},
@@ -69,6 +76,10 @@ struct ClientConnectionLife {
       {S::tunnelling, E::deadline, S::closed},
       {S::tunnelling, E::left, S::closed},
       {S::tunnelling, E::ended, S::closed},
+
+      {S::multiplexing, E::deadline, S::closed},
+      {S::multiplexing, E::left, S::closed},
+      {S::multiplexing, E::ended, S::closed},
 
       {S::lingering, E::deadline, S::closed},
       {S::lingering, E::left, S::closed},

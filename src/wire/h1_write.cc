@@ -163,26 +163,6 @@ base::Slice write_response(base::BlockPool& pool, const ResponseHead& head, cons
   return pen.finish();
 }
 
-base::Slice write_own_response(base::BlockPool& pool, int status, std::string_view words, std::string_view cause,
-                               bool head_only, bool keep_alive, std::string_view extra) {
-  constexpr std::size_t fixed_bound = 256;
-  const std::string_view reason = reason_phrase(status);
-  constexpr std::size_t status_digits = 3;
-  constexpr std::size_t punctuation = sizeof(" \n ()\n") - 1;
-  const std::size_t body = status_digits + reason.size() + words.size() + cause.size() + punctuation;
-  Pen pen(pool, fixed_bound + reason.size() + body + extra.size());
-  write_status_line(pen, status, reason);
-  pen.line("Content-Type", "text/plain");
-  write_length(pen, body);
-  if (!keep_alive) pen.line("Connection", "close");
-  pen.text(extra).text("\r\n");
-  if (!head_only) {
-    pen.number(static_cast<std::uint64_t>(status)).text(" ").text(reason).text("\n");
-    pen.text(words).text(" (").text(cause).text(")\n");
-  }
-  return pen.finish();
-}
-
 std::string_view reason_phrase(int status) {
   switch (status) {
     case 100: return "Continue";

@@ -34,11 +34,6 @@ struct ResponsePlan {
 // `Connection: keep-alive` for an HTTP/1.0 client when keep_alive. A Date is not invented.
 base::Slice write_response(base::BlockPool& pool, const ResponseHead& head, const ResponsePlan& plan);
 
-// An answer of the router's own: text/plain, "<status> <reason>\n<words> (<cause>)\n"; body left out for HEAD.
-// `extra`: as above (Retry-After, Allow, ...).
-base::Slice write_own_response(base::BlockPool& pool, int status, std::string_view words, std::string_view cause,
-                               bool head_only, bool keep_alive, std::string_view extra = {});
-
 std::string_view reason_phrase(int status);
 
 // "1f40\r\n" into the buffer (at least 18 bytes); returns its length.

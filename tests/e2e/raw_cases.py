@@ -38,9 +38,8 @@ class Own:
     def render(self):
         body = f"{self.status} {REASONS[self.status]}\n{self.words} ({self.cause})\n"
         head = (
-            f"HTTP/1.1 {self.status} {REASONS[self.status]}\r\nContent-Type: text/plain\r\n"
-            f"Content-Length: {len(body)}\r\n{'Connection: close' + chr(13) + chr(10) if self.closes else ''}"
-            f"{self.extra}\r\n"
+            f"HTTP/1.1 {self.status} {REASONS[self.status]}\r\nContent-Type: text/plain\r\n{self.extra}"
+            f"Content-Length: {len(body)}\r\n{'Connection: close' + chr(13) + chr(10) if self.closes else ''}\r\n"
         )
         return (head if self.head_only else head + body).encode()
 
@@ -374,8 +373,8 @@ REQUEST_LINE = [
     refused("a query without a path is refused", with_line(b"GET http://a?x HTTP/1.1"),
             "query without a path in the request target"),
     refused("the absolute form needs Host too", b"GET http://a/ HTTP/1.1\r\n\r\n", "missing Host"),
-    refused("the HTTP/2 preface is refused", b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "HTTP major version other than 1",
-            505, "client_version_refused"),
+    refused("what only resembles the HTTP/2 preface is refused", b"PRI * HTTP/2.1\r\n\r\nSM\r\n\r\n",
+            "HTTP major version other than 1", 505, "client_version_refused"),
     refused("HTTP/0.9 by number is refused", with_line(b"GET / HTTP/0.9"), "HTTP major version other than 1", 505,
             "client_version_refused"),
     refused("CONNECT is refused", with_line(b"CONNECT a:443 HTTP/1.1"), "CONNECT is not served", 405,

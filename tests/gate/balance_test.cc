@@ -7,6 +7,7 @@
 #include "gate/backends.h"
 #include "gate/clients.h"
 #include "gate/exchanges.h"
+#include "gate/h2_backends.h"
 
 namespace ebb::gate {
 namespace {
@@ -23,7 +24,9 @@ class BalanceTest : public testing::Test {
     core_.emplace(*reactor_, labels_);
     endpoints_.emplace(*core_);
     backends_.emplace(*core_);
+    h2_backends_.emplace(*core_);
     core_->backends = &*backends_;
+    core_->h2_backends = &*h2_backends_;
     core_->endpoints = &*endpoints_;
   }
 
@@ -61,6 +64,7 @@ class BalanceTest : public testing::Test {
   std::optional<Core> core_;
   std::optional<Endpoints> endpoints_;
   std::optional<Backends> backends_;
+  std::optional<H2Backends> h2_backends_;
   std::uint64_t alive_ = 0;
   SnapshotRef current_;
 };

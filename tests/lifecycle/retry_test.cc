@@ -49,5 +49,14 @@ TEST(Retry, TheNumberOfTriesIsBounded) {
   EXPECT_EQ(may_retry(facts), RetryVerdict::no);
 }
 
+TEST(Retry, WhatTheEndpointNeverProcessedMayBeRepeatedWhateverTheMethod) {
+  const RetryFacts refused{
+      .request_sent = true, .idempotent = false, .unprocessed = true, .connection_reused = true, .tries_max = 3};
+  EXPECT_EQ(may_retry(refused), RetryVerdict::fresh_connection);
+  RetryFacts bodiless = refused;
+  bodiless.body_replayable = false;
+  EXPECT_EQ(may_retry(bodiless), RetryVerdict::no);
+}
+
 }  // namespace
 }  // namespace ebb::lifecycle

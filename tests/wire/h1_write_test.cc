@@ -178,21 +178,6 @@ TEST_F(H1Write, KeepsTheUpgradeOfSwitchingProtocols) {
             "HTTP/1.1 101 Go\r\nX: 1\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n");
 }
 
-TEST_F(H1Write, AnswersByItself) {
-  const std::string_view head =
-      "HTTP/1.1 503 Service Unavailable\r\nContent-Type: text/plain\r\nContent-Length: 49\r\n"
-      "Connection: close\r\nRetry-After: 1\r\n\r\n";
-  const std::string_view body = "503 Service Unavailable\nno endpoint (backend_empty)\n";
-  const auto own = [&](bool head_only) {
-    return std::string(
-        write_own_response(pool, 503, "no endpoint", "backend_empty", head_only, false, "Retry-After: 1\r\n").view());
-  };
-  std::string expected(head);
-  expected.replace(expected.find("49"), 2, std::to_string(body.size()));
-  EXPECT_EQ(own(true), expected);
-  EXPECT_EQ(own(false), expected + std::string(body));
-}
-
 TEST_F(H1Write, GivesAReasonForEveryStatusThatACauseHas) {
   for (const base::CauseFacts& facts : base::cause_table) {
     if (facts.status != 0) EXPECT_FALSE(reason_phrase(facts.status).empty()) << facts.status;

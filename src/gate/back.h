@@ -1,0 +1,65 @@
+// The endpoint's half of an exchange, whatever the endpoint speaks: an HTTP/1 connection (gate/backends) or a stream of
+// an HTTP/2 one (gate/h2_backends). `end` is the handle of the connection or of the stream.
+#pragma once
+
+#include <memory>
+#include <string_view>
+
+#include "base/block.h"
+#include "base/cause.h"
+#include "base/result.h"
+#include "base/slot_map.h"
+#include "reactor/reactor.h"
+#include "routes/model.h"
+#include "wire/h1_head.h"
+#include "wire/tls.h"
+
+namespace ebb::gate {
+
+struct EndpointState;
+
+// What a new connection must know of its backend.
+struct BackendTarget {
+  const routes::BackendModel& model;
+  const std::shared_ptr<const wire::ClientContext>& tls;  // null: plain
+};
+
+class Back {
+ public:
+  virtual ~Back() = default;
+
+  // An established connection (or a stream of one), lent to the exchange; an invalid handle if there is none. `look`:
+  // ask the kernel once more whether the endpoint has closed it, where a failure could not be repeated.
+  virtual base::Handle lease(EndpointState& endpoint, base::Handle exchange, bool look) = 0;
+  // One that is still to be established; the exchange is told by Exchanges::on_leased or on_backend_failed.
+  virtual base::Result<base::Handle> open(base::Handle endpoint, base::Handle exchange,
+                                          const BackendTarget& target) = 0;
+
+  // The request, step by step, gathered in `out` until flush(). `head` is in the form of HTTP/1; `whole`: nothing
+  // follows it. False: it cannot be sent this way (an upgrade that the endpoint does not know).
+  virtual bool add_head(base::Handle end, const base::Slice& head, bool whole, base::Chain& out) = 0;
+  virtual void add_payload(base::Handle end, const base::Slice& payload, wire::Framing framing, base::Chain& out) = 0;
+  virtual void add_end(base::Handle end, std::string_view trailers, wire::Framing framing, base::Chain& out) = 0;
+  virtual void flush(base::Handle end, base::Chain&& out) = 0;
+
+  // Output that waits. Above patience() the client is not read until on_backend_drained.
+  virtual std::size_t unsent(base::Handle end) = 0;
+  virtual std::size_t patience() const = 0;
+  // How the response is received from now on.
+  virtual void receive(base::Handle end, reactor::Receive mode) = 0;
+  virtual bool reused(base::Handle end) = 0;        // it had served before
+  virtual bool has_deadline(base::Handle end) = 0;  // it ends a connection attempt by itself
+
+  // The exchange is over. `keep`: the response was whole and lets the connection be used again.
+  virtual void release(base::Handle end, bool keep) = 0;
+  virtual void cancel(base::Handle end, base::Cause cause) = 0;
+
+  virtual void become_tunnel(base::Handle end) = 0;
+  virtual base::Chain early_bytes(base::Handle end) = 0;  // that came behind the response's head
+  virtual void finish(base::Handle end) = 0;
+  virtual void close_tunnel(base::Handle end, base::Cause cause) = 0;
+
+  virtual reactor::SocketId bare_socket(base::Handle end) = 0;
+};
+
+}  // namespace ebb::gate

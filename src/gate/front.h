@@ -1,0 +1,66 @@
+// The client's half of an exchange, whatever the client speaks: an HTTP/1 connection (gate/clients) or a stream of an
+// HTTP/2 one (gate/h2_clients). `end` is the handle of the connection or of the stream.
+#pragma once
+
+#include <string_view>
+
+#include "base/block.h"
+#include "base/cause.h"
+#include "base/slot_map.h"
+#include "reactor/reactor.h"
+#include "wire/h1_head.h"
+
+namespace ebb::gate {
+
+struct ClientConnection;
+
+// An answer of the router's own.
+struct OwnAnswer {
+  int status = 0;
+  std::string_view words;
+  base::Cause cause = base::Cause::completed;
+  bool head_only = false;      // the request was HEAD
+  bool grpc = false;           // the request was a call of gRPC
+  bool request_whole = false;  // nothing of the request is still to come
+};
+
+class Front {
+ public:
+  virtual ~Front() = default;
+
+  // What carries it; nullptr when it is gone.
+  virtual ClientConnection* connection(base::Handle end) = 0;
+
+  // The response, step by step: an interim or the final head, payload, the end. What one system call can send is
+  // gathered in `out` and leaves with flush().
+  virtual void add_head(base::Handle end, const wire::ResponseHead& head, bool request_whole, base::Chain& out) = 0;
+  virtual void add_payload(base::Handle end, const base::Slice& source, std::uint32_t at, std::uint32_t size,
+                           base::Chain& out) = 0;
+  virtual void add_end(base::Handle end, std::string_view trailers, base::Chain& out) = 0;
+  virtual void flush(base::Handle end, base::Chain&& out) = 0;
+  // In place of all of these; the exchange is then over for this side.
+  virtual void answer(base::Handle end, const OwnAnswer& answer) = 0;
+
+  // Output that waits. Above patience() the endpoint is not read until on_client_drained.
+  virtual std::size_t unsent(base::Handle end) = 0;
+  virtual std::size_t patience() const = 0;
+  virtual reactor::Receive bulk() const = 0;  // how a long response is best received for it
+  // How the request's body is received from now on.
+  virtual void receive(base::Handle end, reactor::Receive mode) = 0;
+  // The response is complete: what the client does next is no matter of this exchange.
+  virtual void release(base::Handle end, bool request_whole) = 0;
+  // The response cannot be completed: the client must be able to tell.
+  virtual void cut(base::Handle end, base::Cause cause) = 0;
+
+  // A byte stream from here on: bytes by flush(), each half ends on its own.
+  virtual void become_tunnel(base::Handle end) = 0;
+  virtual base::Chain early_bytes(base::Handle end) = 0;  // that came behind the request
+  virtual void finish(base::Handle end) = 0;
+  virtual bool finished(base::Handle end) = 0;  // the client sends no more
+  virtual void close_tunnel(base::Handle end, base::Cause cause) = 0;
+
+  // The socket, if bytes of the body are bytes on it, so that the kernel may move them.
+  virtual reactor::SocketId bare_socket(base::Handle end) = 0;
+};
+
+}  // namespace ebb::gate

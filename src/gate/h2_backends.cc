@@ -1,0 +1,434 @@
+#include "gate/h2_backends.h"
+
+#include <algorithm>
+
+#include "gate/exchanges.h"
+#include "gate/payload.h"
+#include "wire/h1_write.h"
+#include "wire/websocket.h"
+
+namespace ebb::gate {
+
+using base::Cause;
+using base::Chain;
+using base::Handle;
+using base::Slice;
+using reactor::CloseMode;
+using reactor::Receive;
+using wire::H2Session;
+using wire::StreamId;
+
+namespace {
+
+constexpr lifecycle::SilenceLimits silence_limits;
+// Until the endpoint has said how many streams it takes.
+constexpr std::size_t waiting_max = 100;
+// A stream that stalls holds at most its window.
+constexpr std::uint32_t stream_window = std::uint32_t{32} << 10;
+// Written by ourselves: no limit of a client applies.
+constexpr wire::HeadLimits own_head_limits{
+    .head_bytes = 4u << 20, .target_bytes = 2u << 20, .fields = wire::fields_max};
+
+}  // namespace
+
+void H2BackendSession::on_response(StreamId stream, const wire::ResponseHead& head) {
+  if (const auto found = streams.find(stream); found != streams.end()) owner_.on_response(*this, found->second, head);
+}
+void H2BackendSession::on_payload(StreamId stream, Slice bytes) {
+  if (const auto found = streams.find(stream); found != streams.end()) {
+    owner_.on_payload(*this, found->second, std::move(bytes));
+  } else {
+    codec.consumed(stream, bytes.size());
+  }
+}
+void H2BackendSession::on_whole(StreamId stream, std::string_view trailers) {
+  if (const auto found = streams.find(stream); found != streams.end()) owner_.on_whole(found->second, trailers);
+}
+void H2BackendSession::on_stream_failed(StreamId stream, Cause cause, bool unprocessed) {
+  const auto found = streams.find(stream);
+  if (found != streams.end()) owner_.on_stream_failed(found->second, cause, unprocessed);
+}
+void H2BackendSession::on_stream_drained(StreamId stream) {
+  if (const auto found = streams.find(stream); found != streams.end()) owner_.on_stream_drained(found->second);
+}
+
+Handle H2Backends::lease(EndpointState& endpoint, Handle exchange, bool look) {
+  while (BackendConnection* connection = with_room(endpoint)) {
+    if (look && core_.reactor.peer_gone(connection->socket)) {
+      core_.backends->close(connection->self, Cause::backend_idle_closed);
+      continue;
+    }
+    core_.counters.backend_reused += 1;
+    H2Call& call = add_call(*connection, exchange);
+    call.reused = true;
+    return call.self;
+  }
+  return {};
+}
+
+BackendConnection* H2Backends::with_room(EndpointState& endpoint) {
+  for (const Handle handle : endpoint.multiplexed) {
+    BackendConnection& connection = *core_.backends->find(handle);
+    const H2BackendSession& session = *connection.h2;
+    if (session.ready && !session.retiring && session.busy() < connection.streams_max && session.codec.may_open()) {
+      return &connection;
+    }
+  }
+  return nullptr;
+}
+
+BackendConnection* H2Backends::connecting(EndpointState& endpoint) {
+  for (const Handle handle : endpoint.multiplexed) {
+    BackendConnection& connection = *core_.backends->find(handle);
+    if (!connection.h2->ready && !connection.h2->retiring && connection.h2->busy() < waiting_max) return &connection;
+  }
+  return nullptr;
+}
+
+base::Result<Handle> H2Backends::open(Handle endpoint_handle, Handle exchange, const BackendTarget& target) {
+  EndpointState& endpoint = *core_.endpoints->find(endpoint_handle);
+  BackendConnection* connection = connecting(endpoint);
+  if (connection == nullptr) {
+    const auto opened = core_.backends->connect(endpoint_handle, target);
+    if (!opened) return std::unexpected(opened.error());
+    connection = core_.backends->find(*opened);
+    make_session(*connection);
+  }
+  H2Call& call = add_call(*connection, exchange);
+  connection->h2->waiting.push_back(call.self);
+  return call.self;
+}
+
+void H2Backends::make_session(BackendConnection& connection) {
+  wire::H2Limits limits;
+  limits.head = core_.head_limits();
+  limits.stream_window = stream_window;
+  limits.connection_window = connection.streams_max * stream_window;  // so that no stream can stall its neighbours
+  connection.h2 = std::make_unique<H2BackendSession>(*this, connection.self, limits);
+  core_.endpoints->find(connection.endpoint)->multiplexed.push_back(connection.self);
+}
+
+H2Call& H2Backends::add_call(BackendConnection& connection, Handle exchange) {
+  const Handle self = calls_.emplace();
+  H2Call& call = *calls_.find(self);
+  call.self = self;
+  call.connection = connection.self;
+  call.exchange = exchange;
+  return call;
+}
+
+void H2Backends::adopt(BackendConnection& connection) {
+  make_session(connection);
+  H2Call& call = add_call(connection, std::exchange(connection.exchange, {}));
+  core_.exchanges->on_moved(call.exchange, *this, call.self);
+  connection.h2->waiting.push_back(call.self);
+  on_established(connection);
+}
+
+// Our preface and SETTINGS go out; requests wait for the endpoint's SETTINGS, which say how many it takes and whether
+// it knows extended CONNECT. The time to connect includes them: what answers nothing does not speak HTTP/2.
+void H2Backends::on_established(BackendConnection& connection) {
+  connection.h2->opened = core_.reactor.now();
+  connection.h2->silence.heard(core_.reactor.now());
+  core_.reactor.receive(connection.socket, Receive::piecewise);
+  schedule(connection);
+}
+
+void H2Backends::on_received(BackendConnection& connection, Slice bytes) {
+  H2BackendSession& session = *connection.h2;
+  session.silence.heard(core_.reactor.now());
+  const H2Session::Status status = session.codec.receive(bytes, core_.reactor.now());
+  if (connection.life.ended()) return;
+  for (std::size_t i = 0; i < session.touched.size(); ++i) {
+    const H2Call* call = calls_.find(session.touched[i]);
+    if (call != nullptr && !call->over) core_.exchanges->flush_response(call->exchange);
+  }
+  session.touched.clear();
+  if (status == H2Session::Status::failed) {
+    send_now(connection);
+    return core_.backends->close(connection.self, session.codec.cause(), CloseMode::flush);
+  }
+  if (!session.ready && session.codec.settings_received()) begin_serving(connection);
+  if (session.retiring && session.busy() == 0) {
+    return core_.backends->close(connection.self, Cause::backend_going_away, CloseMode::flush);
+  }
+  if (session.codec.has_output()) schedule(connection);
+}
+
+void H2Backends::begin_serving(BackendConnection& connection) {
+  H2BackendSession& session = *connection.h2;
+  session.ready = true;
+  core_.backends->multiplexed(connection);
+  rest(connection);
+  std::vector<Handle> waiting;
+  waiting.swap(session.waiting);
+  for (const Handle handle : waiting) {
+    H2Call* call = calls_.find(handle);
+    if (call == nullptr || call->over) continue;
+    if (session.codec.may_open()) {
+      core_.exchanges->on_leased(call->exchange, *this, handle);
+    } else {  // it takes fewer than had come together
+      const Handle exchange = call->exchange;
+      forget(*call);
+      core_.exchanges->on_backend_full(exchange);
+    }
+  }
+}
+
+bool H2Backends::add_head(Handle end, const Slice& head_bytes, bool whole, Chain&) {
+  H2Call& call = *calls_.find(end);
+  H2BackendSession& session = *core_.backends->find(call.connection)->h2;
+  wire::RequestHead& head = core_.request;
+  const wire::Parsed parsed = wire::parse_request(head_bytes.view(), own_head_limits, head);
+  if (parsed.status != wire::Parsed::Status::complete || !may_upgrade(call, session.codec, head)) return false;
+  const bool last = whole && head.upgrade.empty();
+  const bool secure = core_.backends->find(call.connection)->secure != nullptr;
+  call.id = session.codec.request(head, secure ? "https" : "http", last);
+  if (call.id == 0) return false;
+  session.streams.emplace(call.id, call.self);
+  return true;
+}
+
+// A WebSocket handshake becomes an extended CONNECT where the endpoint knows it (RFC 8441). Offers of other protocols
+// may be passed over (RFC 9110 7.8).
+bool H2Backends::may_upgrade(H2Call& call, const H2Session& codec, wire::RequestHead& head) {
+  if (head.upgrade.empty()) return true;
+  if (!wire::equals_ignoring_case(head.upgrade, "websocket")) {
+    head.upgrade = {};
+    return true;
+  }
+  if (!codec.peer_takes_extended_connect()) return false;
+  const wire::Field* key = head.fields.find("sec-websocket-key");
+  if (key != nullptr) call.upgrade_key = key->value;
+  return key != nullptr;
+}
+
+void H2Backends::add_payload(Handle, const Slice& payload, wire::Framing, Chain& out) {
+  append_payload(core_.reactor.blocks(), out, payload, 0, payload.size(), false);
+}
+
+void H2Backends::add_end(Handle end, std::string_view trailers, wire::Framing, Chain& out) {
+  const H2Call& call = *calls_.find(end);
+  H2Session& codec = core_.backends->find(call.connection)->h2->codec;
+  if (!out.empty()) codec.send(call.id, std::move(out));
+  codec.finish(call.id, trailers);
+}
+
+void H2Backends::flush(Handle end, Chain&& out) {
+  const H2Call& call = *calls_.find(end);
+  BackendConnection& connection = *core_.backends->find(call.connection);
+  if (!out.empty()) connection.h2->codec.send(call.id, std::move(out));
+  if (connection.h2->codec.unsent(call.id) > patience()) send_now(connection);
+  schedule(connection);
+}
+
+std::size_t H2Backends::unsent(Handle end) {
+  const H2Call* call = calls_.find(end);
+  if (call == nullptr || call->over || call->id == 0) return 0;
+  return core_.backends->find(call->connection)->h2->codec.unsent(call->id);
+}
+
+void H2Backends::receive(Handle end, Receive mode) {
+  H2Call& call = *calls_.find(end);
+  call.paused = mode == Receive::paused;
+  if (call.paused || call.unconsumed == 0) return;
+  BackendConnection& connection = *core_.backends->find(call.connection);
+  connection.h2->codec.consumed(call.id, std::exchange(call.unconsumed, 0));
+  schedule(connection);
+}
+
+bool H2Backends::has_deadline(Handle end) {
+  const H2Call* call = calls_.find(end);
+  return call != nullptr && core_.backends->find(call->connection)->timer.armed();
+}
+
+void H2Backends::release(Handle end, bool keep) {
+  H2Call& call = *calls_.find(end);
+  BackendConnection& connection = *core_.backends->find(call.connection);
+  connection.served += 1;
+  // A stream whose request was cut short by an early answer must not stay half open.
+  if (!keep) connection.h2->codec.reset(call.id, Cause::cancelled);
+  schedule(connection);
+  forget(call);
+}
+
+void H2Backends::cancel(Handle end, Cause cause) {
+  H2Call* call = calls_.find(end);
+  if (call == nullptr || call->over) return;
+  BackendConnection& connection = *core_.backends->find(call->connection);
+  if (call->id != 0) {
+    connection.h2->codec.reset(call->id, cause == Cause::completed ? Cause::cancelled : cause);
+    schedule(connection);
+  }
+  forget(*call);
+}
+
+void H2Backends::finish(Handle end) {
+  const H2Call& call = *calls_.find(end);
+  BackendConnection& connection = *core_.backends->find(call.connection);
+  connection.h2->codec.finish(call.id, {});
+  schedule(connection);
+}
+
+void H2Backends::close_tunnel(Handle end, Cause cause) {
+  if (cause != Cause::tunnel_closed) return cancel(end, cause);
+  finish(end);
+  forget(*calls_.find(end));
+}
+
+void H2Backends::on_response(H2BackendSession& session, Handle handle, const wire::ResponseHead& head) {
+  H2Call& call = *calls_.find(handle);
+  session.touched.push_back(handle);
+  const bool switching = head.status == 200 && !call.upgrade_key.empty();
+  core_.exchanges->on_response_head(call.exchange, switching ? as_switching(call, head) : head);
+  if (switching || head.interim() || head.framing != wire::Framing::none || call.over) return;
+  core_.exchanges->on_response_whole(call.exchange, {});
+}
+
+// 200 to an extended CONNECT says what 101 says to an upgrade (RFC 8441 section 5).
+const wire::ResponseHead& H2Backends::as_switching(const H2Call& call, const wire::ResponseHead& head) {
+  wire::ResponseHead& response = core_.response;
+  response = head;
+  response.status = 101;
+  response.reason = wire::reason_phrase(101);
+  response.framing = wire::Framing::none;
+  response.has_length = false;
+  response.upgrade = "websocket";
+  const auto accept = wire::websocket_accept(call.upgrade_key);
+  text_.assign(accept.data(), accept.size());
+  response.fields.add({"Sec-WebSocket-Accept", text_});
+  return response;
+}
+
+void H2Backends::on_payload(H2BackendSession& session, Handle handle, Slice bytes) {
+  H2Call& call = *calls_.find(handle);
+  const std::size_t size = bytes.size();
+  call.unconsumed += size;
+  session.touched.push_back(handle);
+  core_.exchanges->on_response_payload(call.exchange, std::move(bytes));
+}
+
+void H2Backends::on_whole(Handle handle, std::string_view trailers) {
+  core_.exchanges->on_response_whole(calls_.find(handle)->exchange, trailers);
+}
+
+void H2Backends::on_stream_failed(Handle handle, Cause cause, bool unprocessed) {
+  H2Call& call = *calls_.find(handle);
+  const Handle exchange = call.exchange;
+  forget(call);
+  core_.exchanges->on_backend_failed(exchange, cause, unprocessed);
+}
+
+void H2Backends::on_stream_drained(Handle handle) {
+  core_.exchanges->on_backend_drained(calls_.find(handle)->exchange);
+}
+
+void H2Backends::forget(H2Call& call) {
+  if (std::exchange(call.over, true)) return;
+  BackendConnection& connection = *core_.backends->find(call.connection);
+  if (call.id != 0) {
+    connection.h2->streams.erase(call.id);
+  } else {
+    std::erase(connection.h2->waiting, call.self);
+  }
+  dead_.push_back(call.self);
+  if (connection.h2->busy() == 0 && !connection.life.ended()) rest(connection);
+}
+
+// Nothing runs on it: it may close, if it has lived long enough or is no longer wanted.
+void H2Backends::rest(BackendConnection& connection) {
+  connection.h2->idle_since = core_.reactor.now();
+  if (connection.h2->ready) arm(connection);
+  schedule(connection);
+}
+
+void H2Backends::arm(BackendConnection& connection) {
+  const H2BackendSession& session = *connection.h2;
+  base::Instant next = session.silence.next_look(silence_limits);
+  if (session.busy() == 0) next = std::min(next, session.idle_since + connection.idle_time);
+  core_.reactor.timers().arm(connection.timer, std::max(next, core_.reactor.now()));
+}
+
+void H2Backends::on_timer(BackendConnection& connection) {
+  H2BackendSession& session = *connection.h2;
+  const base::Instant now = core_.reactor.now();
+  if (!session.ready) return core_.backends->close(connection.self, Cause::backend_connect_timeout);
+  if (session.busy() == 0 && now - session.idle_since >= connection.idle_time) {
+    return core_.backends->close(connection.self, Cause::backend_idle_timeout, CloseMode::flush);
+  }
+  if (now - session.opened >= connection.max_age) session.retiring = true;
+  switch (session.silence.look(now, silence_limits)) {
+    case lifecycle::Silence::Verdict::dead: return core_.backends->close(connection.self, Cause::backend_ping_timeout);
+    case lifecycle::Silence::Verdict::ask:
+      session.codec.ping();
+      schedule(connection);
+      break;
+    case lifecycle::Silence::Verdict::alive: break;
+  }
+  arm(connection);
+}
+
+void H2Backends::on_closed(BackendConnection& connection, Cause cause) {
+  H2BackendSession& session = *connection.h2;
+  std::erase(core_.endpoints->find(connection.endpoint)->multiplexed, connection.self);
+  std::vector<Handle> all = session.waiting;
+  for (const auto& [id, handle] : session.streams) all.push_back(handle);
+  for (const Handle handle : all) {
+    H2Call& call = *calls_.find(handle);
+    const Handle exchange = call.exchange;
+    forget(call);
+    core_.exchanges->on_backend_failed(exchange, cause);
+  }
+}
+
+void H2Backends::retire(EndpointState& endpoint, Cause cause) {
+  const std::vector<Handle> all = endpoint.multiplexed;
+  for (const Handle handle : all) {
+    BackendConnection& connection = *core_.backends->find(handle);
+    connection.h2->retiring = true;
+    if (connection.h2->busy() == 0) core_.backends->close(handle, cause, CloseMode::flush);
+  }
+}
+
+void H2Backends::schedule(BackendConnection& connection) {
+  if (std::exchange(connection.h2->scheduled, true)) return;
+  scheduled_.push_back(connection.self);
+}
+
+void H2Backends::send_now(BackendConnection& connection) {
+  connection.h2->scheduled = false;
+  const std::size_t waiting = core_.reactor.unsent(connection.socket);
+  if (waiting >= output_high_water) return;  // on_drained comes back here
+  Chain out;
+  connection.h2->codec.collect(core_.reactor.blocks(), out, output_high_water - waiting);
+  if (!out.empty()) core_.backends->send(connection, std::move(out));
+}
+
+bool H2Backends::send_scheduled() {
+  if (scheduled_.empty()) return false;
+  while (!scheduled_.empty()) {
+    std::vector<Handle> turn;
+    turn.swap(scheduled_);
+    for (const Handle handle : turn) {
+      BackendConnection* connection = core_.backends->find(handle);
+      if (connection == nullptr || connection->life.ended()) continue;
+      const bool established = connection->h2->ready || connection->life.is(BackendState::leased);
+      if (!established) {
+        connection->h2->scheduled = false;
+        continue;
+      }
+      send_now(*connection);
+      if (connection->h2->retiring && connection->h2->busy() == 0) {
+        core_.backends->close(handle, Cause::backend_going_away, CloseMode::flush);
+      }
+    }
+  }
+  return true;
+}
+
+void H2Backends::bury() {
+  for (const Handle handle : dead_) calls_.erase(handle);
+  dead_.clear();
+}
+
+}  // namespace ebb::gate

@@ -1,0 +1,91 @@
+// HTTP/2 with endpoints: a connection carries many exchanges, each on a stream. Owns H2Call objects, the endpoint's
+// half of an exchange; the connection beneath (socket, TLS) stays with gate/backends.
+//
+// Before: gate/balance. Next: gate/response_path.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "gate/backends.h"
+#include "gate/h2_backend_session.h"
+
+namespace ebb::gate {
+
+struct H2Call {
+  base::Handle self;
+  base::Handle connection;
+  base::Handle exchange;
+  wire::StreamId id = 0;       // 0: no stream yet
+  std::size_t unconsumed = 0;  // received, and its window not opened again yet
+  bool paused = false;
+  bool reused = false;
+  bool over = false;        // forgotten: only to be buried
+  std::string upgrade_key;  // Sec-WebSocket-Key of an upgrade that became an extended CONNECT
+};
+
+class H2Backends : public Back {
+ public:
+  explicit H2Backends(Core& core) : core_(core) {}
+
+  base::Handle lease(EndpointState& endpoint, base::Handle exchange, bool look) override;
+  base::Result<base::Handle> open(base::Handle endpoint, base::Handle exchange, const BackendTarget& target) override;
+  bool add_head(base::Handle end, const base::Slice& head, bool whole, base::Chain& out) override;
+  void add_payload(base::Handle end, const base::Slice& payload, wire::Framing framing, base::Chain& out) override;
+  void add_end(base::Handle end, std::string_view trailers, wire::Framing framing, base::Chain& out) override;
+  void flush(base::Handle end, base::Chain&& out) override;
+  std::size_t unsent(base::Handle end) override;
+  std::size_t patience() const override { return std::size_t{64} << 10; }
+  void receive(base::Handle end, reactor::Receive mode) override;
+  bool reused(base::Handle end) override { return calls_.find(end)->reused; }
+  bool has_deadline(base::Handle end) override;
+  void release(base::Handle end, bool keep) override;
+  void cancel(base::Handle end, base::Cause cause) override;
+  void become_tunnel(base::Handle) override {}
+  base::Chain early_bytes(base::Handle) override { return {}; }
+  void finish(base::Handle end) override;
+  void close_tunnel(base::Handle end, base::Cause cause) override;
+  reactor::SocketId bare_socket(base::Handle) override { return {}; }
+
+  // A connection that was opened for HTTP/2 is established, or one for either has agreed on HTTP/2. In the second
+  // case the exchange that it was opened for is the first to wait.
+  void on_established(BackendConnection& connection);
+  void adopt(BackendConnection& connection);
+  void on_received(BackendConnection& connection, base::Slice bytes);
+  void on_drained(BackendConnection& connection) { schedule(connection); }
+  void on_timer(BackendConnection& connection);
+  void on_closed(BackendConnection& connection, base::Cause cause);
+  // No new streams on its connections; those without any are closed.
+  void retire(EndpointState& endpoint, base::Cause cause);
+  bool send_scheduled();
+  void bury();
+
+  // From the session, inside on_received() and send_scheduled().
+  void on_response(H2BackendSession& session, base::Handle call, const wire::ResponseHead& head);
+  void on_payload(H2BackendSession& session, base::Handle call, base::Slice bytes);
+  void on_whole(base::Handle call, std::string_view trailers);
+  void on_stream_failed(base::Handle call, base::Cause cause, bool unprocessed);
+  void on_stream_drained(base::Handle call);
+
+ private:
+  H2Call& add_call(BackendConnection& connection, base::Handle exchange);
+  void make_session(BackendConnection& connection);
+  BackendConnection* with_room(EndpointState& endpoint);
+  BackendConnection* connecting(EndpointState& endpoint);
+  void begin_serving(BackendConnection& connection);
+  bool may_upgrade(H2Call& call, const wire::H2Session& codec, wire::RequestHead& head);
+  const wire::ResponseHead& as_switching(const H2Call& call, const wire::ResponseHead& head);
+  void forget(H2Call& call);
+  void rest(BackendConnection& connection);
+  void arm(BackendConnection& connection);
+  void schedule(BackendConnection& connection);
+  void send_now(BackendConnection& connection);
+
+  Core& core_;
+  base::SlotMap<H2Call> calls_;
+  std::vector<base::Handle> scheduled_;
+  std::vector<base::Handle> dead_;
+  std::string text_;  // of the head in hand, reused
+};
+
+}  // namespace ebb::gate

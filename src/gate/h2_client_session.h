@@ -1,0 +1,41 @@
+// One client connection that speaks HTTP/2: its codec, and which stream is which. Owned by its ClientConnection.
+#pragma once
+
+#include <boost/unordered/unordered_flat_map.hpp>
+
+#include "base/slot_map.h"
+#include "wire/h2.h"
+
+namespace ebb::gate {
+
+class H2Clients;
+
+class H2ClientSession final : public wire::H2Listener {
+ public:
+  H2ClientSession(H2Clients& owner, base::Handle client, const wire::H2Limits& limits)
+      : owner_(owner), client_(client), codec(wire::H2Session::Role::server, limits, *this) {}
+
+  void on_request(wire::StreamId stream, const wire::RequestHead& head) override;
+  void on_request_refused(wire::StreamId stream, base::Cause cause, const char* why) override;
+  void on_payload(wire::StreamId stream, base::Slice bytes) override;
+  void on_whole(wire::StreamId stream, std::string_view trailers) override;
+  void on_stream_failed(wire::StreamId stream, base::Cause cause, bool unprocessed) override;
+  void on_stream_drained(wire::StreamId stream) override;
+  // A server hears none of these.
+  void on_response(wire::StreamId, const wire::ResponseHead&) override {}
+  void on_ping_answered() override {}
+  void on_going_away() override {}
+
+ private:
+  H2Clients& owner_;
+  base::Handle client_;
+
+ public:
+  wire::H2Session codec;
+  boost::unordered_flat_map<wire::StreamId, base::Handle> streams;
+  std::uint32_t exchanges = 0;  // running on its streams
+  bool scheduled = false;       // it has output to collect
+  bool going_away = false;
+};
+
+}  // namespace ebb::gate

@@ -1,0 +1,366 @@
+#include "gate/h2_clients.h"
+
+#include "gate/exchanges.h"
+#include "gate/own_answer.h"
+#include "gate/payload.h"
+#include "routes/normalise.h"
+#include "wire/websocket.h"
+
+namespace ebb::gate {
+
+using base::Cause;
+using base::Chain;
+using base::Handle;
+using base::Slice;
+using reactor::CloseMode;
+using reactor::Receive;
+using wire::H2Session;
+using wire::StreamId;
+
+void H2ClientSession::on_request(StreamId stream, const wire::RequestHead& head) {
+  owner_.on_request(client_, stream, head);
+}
+void H2ClientSession::on_request_refused(StreamId stream, Cause cause, const char* why) {
+  owner_.on_request_refused(client_, stream, cause, why);
+}
+void H2ClientSession::on_payload(StreamId stream, Slice bytes) {
+  if (const auto found = streams.find(stream); found != streams.end()) {
+    owner_.on_payload(found->second, std::move(bytes));
+  } else {
+    codec.consumed(stream, bytes.size());  // its exchange is over: the connection's window must not shrink by it
+  }
+}
+void H2ClientSession::on_whole(StreamId stream, std::string_view trailers) {
+  if (const auto found = streams.find(stream); found != streams.end()) owner_.on_whole(found->second, trailers);
+}
+void H2ClientSession::on_stream_failed(StreamId stream, Cause cause, bool) {
+  if (const auto found = streams.find(stream); found != streams.end()) owner_.on_stream_failed(found->second, cause);
+}
+void H2ClientSession::on_stream_drained(StreamId stream) {
+  if (const auto found = streams.find(stream); found != streams.end()) owner_.on_stream_drained(found->second);
+}
+
+void H2Clients::begin(ClientConnection& client) {
+  wire::H2Limits limits;
+  limits.head = core_.head_limits();
+  client.h2 = std::make_unique<H2ClientSession>(*this, client.self, limits);
+  schedule(client);  // our SETTINGS
+}
+
+void H2Clients::on_received(ClientConnection& client, Slice bytes) {
+  H2ClientSession& session = *client.h2;
+  const H2Session::Status status = session.codec.receive(bytes, core_.reactor.now());
+  if (client.life.ended()) return;
+  if (status == H2Session::Status::failed) {
+    send_now(client);
+    return core_.clients->close(client.self, session.codec.cause(), CloseMode::flush);
+  }
+  // The client has had time to see the warning: what it opens from now on is refused, and it can tell.
+  if (session.going_away) session.codec.go_away(Cause::shutdown);
+  if (session.codec.has_output()) schedule(client);
+}
+
+void H2Clients::on_request(Handle client_handle, StreamId id, const wire::RequestHead& head) {
+  ClientConnection& client = *core_.clients->find(client_handle);
+  H2Stream& stream = add_stream(client, id);
+  stream.whole = head.framing == wire::Framing::none;
+  stream.upgrade = !head.upgrade.empty();
+  if (misdirected(client, head.authority)) {
+    stream.exchange = {};
+    core_.exchanges->record_refusal(client, Cause::client_misdirected);
+    return answer(stream.self, own_answer(Cause::client_misdirected, head.method, stream.whole));
+  }
+  client.timer.disarm();
+  client.h2->exchanges += 1;
+  const Handle exchange = core_.exchanges->begin(*this, stream.self, stream.upgrade ? as_upgrade(head) : head);
+  stream.exchange = exchange;
+  core_.exchanges->start(exchange);
+}
+
+H2Stream& H2Clients::add_stream(ClientConnection& client, StreamId id) {
+  const Handle self = streams_.emplace();
+  H2Stream& stream = *streams_.find(self);
+  stream.self = self;
+  stream.client = client.self;
+  stream.id = id;
+  client.h2->streams.emplace(id, self);
+  return stream;
+}
+
+// Browsers send requests for every name of a certificate over one connection (RFC 9113 9.1.1). One whose name the
+// certificate of this connection does not cover came here by mistake: 421 makes the client open another.
+bool H2Clients::misdirected(const ClientConnection& client, std::string_view authority) const {
+  if (client.secure == nullptr) return false;
+  const wire::TlsSession& session = client.secure->session;
+  routes::HostBuffer buffer;
+  const std::string_view host = routes::normalise_host(authority, buffer);
+  return false && host != session.server_name();
+}
+
+// An extended CONNECT (RFC 8441) as the upgrade of HTTP/1 that it stands for.
+const wire::RequestHead& H2Clients::as_upgrade(const wire::RequestHead& head) {
+  wire::RequestHead& request = core_.request;
+  request = head;
+  request.method = wire::Method::get;
+  request.method_text = "GET";
+  request.framing = wire::Framing::none;
+  const auto key = wire::websocket_key(core_.random.next(), core_.random.next());
+  text_.assign(key.data(), key.size());
+  request.fields.add({"Sec-WebSocket-Key", text_});
+  return request;
+}
+
+void H2Clients::on_request_refused(Handle client_handle, StreamId id, Cause cause, const char* why) {
+  ClientConnection& client = *core_.clients->find(client_handle);
+  H2Stream& stream = add_stream(client, id);
+  core_.exchanges->record_refusal(client, cause);
+  OwnAnswer refusal = own_answer(cause, wire::Method::other, false);
+  refusal.words = why;
+  answer(stream.self, refusal);
+}
+
+void H2Clients::on_payload(Handle handle, Slice bytes) {
+  H2Stream& stream = *streams_.find(handle);
+  stream.unconsumed += bytes.size();
+  if (stream.tunnel) return core_.exchanges->on_tunnel_bytes_from_client(stream.exchange, std::move(bytes));
+  if (stream.upgrade) return stream.early.push(std::move(bytes));
+  if (stream.exchange) core_.exchanges->on_request_payload(stream.exchange, std::move(bytes));
+}
+
+void H2Clients::on_whole(Handle handle, std::string_view trailers) {
+  H2Stream& stream = *streams_.find(handle);
+  stream.whole = true;
+  if (stream.tunnel) return core_.exchanges->on_client_finished(stream.exchange);
+  if (stream.exchange && !stream.upgrade) core_.exchanges->on_request_whole(stream.exchange, trailers);
+}
+
+void H2Clients::on_stream_failed(Handle handle, Cause cause) {
+  H2Stream& stream = *streams_.find(handle);
+  const Handle exchange = stream.exchange;
+  if (exchange) core_.exchanges->on_client_left(exchange, cause);
+  detach(stream);
+  forget(stream);
+}
+
+void H2Clients::on_stream_drained(Handle handle) {
+  const H2Stream& stream = *streams_.find(handle);
+  if (stream.exchange) core_.exchanges->on_client_drained(stream.exchange);
+}
+
+H2ClientSession& H2Clients::session_of(const H2Stream& stream) { return *core_.clients->find(stream.client)->h2; }
+
+ClientConnection* H2Clients::connection(Handle end) {
+  const H2Stream* stream = streams_.find(end);
+  return stream == nullptr ? nullptr : core_.clients->find(stream->client);
+}
+
+void H2Clients::add_head(Handle end, const wire::ResponseHead& head, bool, Chain&) {
+  H2Stream& stream = *streams_.find(end);
+  const bool empty = head.framing == wire::Framing::length && head.content_length == 0;
+  stream.complete = !head.interim() && head.status != 101 && (head.framing == wire::Framing::none || empty);
+  session_of(stream).codec.respond(stream.id, head, stream.complete);
+}
+
+void H2Clients::add_payload(Handle, const Slice& source, std::uint32_t at, std::uint32_t size, Chain& out) {
+  append_payload(core_.reactor.blocks(), out, source, at, size, false);
+}
+
+void H2Clients::add_end(Handle end, std::string_view trailers, Chain& out) {
+  H2Stream& stream = *streams_.find(end);
+  H2Session& codec = session_of(stream).codec;
+  if (!out.empty()) codec.send(stream.id, std::move(out));
+  if (!stream.complete) codec.finish(stream.id, trailers);
+  stream.complete = true;
+}
+
+void H2Clients::flush(Handle end, Chain&& out) {
+  H2Stream& stream = *streams_.find(end);
+  ClientConnection& client = *core_.clients->find(stream.client);
+  if (!out.empty()) client.h2->codec.send(stream.id, std::move(out));
+  // Small pieces leave together at the end of the round; for a large one the caller wants to know now what is stuck.
+  if (client.h2->codec.unsent(stream.id) > patience()) send_now(client);
+  schedule(client);
+}
+
+void H2Clients::answer(Handle end, const OwnAnswer& answer) {
+  H2Stream& stream = *streams_.find(end);
+  if (stream.over) return;
+  ClientConnection& client = *core_.clients->find(stream.client);
+  if (client.life.ended()) return;
+  respond_own(client.h2->codec, stream.id, answer);
+  stream.complete = true;
+  release(end, stream.whole);
+}
+
+void H2Clients::respond_own(H2Session& codec, StreamId id, const OwnAnswer& answer) {
+  const std::string_view body = write_own_message(answer, core_.response, text_);
+  codec.respond(id, core_.response, body.empty());
+  if (body.empty()) return;
+  Chain out;
+  out.push(core_.reactor.blocks().copy(body));
+  codec.send(id, std::move(out));
+  codec.finish(id, {});
+}
+
+std::size_t H2Clients::unsent(Handle end) {
+  const H2Stream* stream = streams_.find(end);
+  return stream == nullptr || stream->over ? 0 : session_of(*stream).codec.unsent(stream->id);
+}
+
+// Bytes stay with the client when their window is not opened again.
+void H2Clients::receive(Handle end, Receive mode) {
+  H2Stream& stream = *streams_.find(end);
+  stream.paused = mode == Receive::paused;
+  if (stream.paused || stream.unconsumed == 0) return;
+  session_of(stream).codec.consumed(stream.id, std::exchange(stream.unconsumed, 0));
+  schedule(*core_.clients->find(stream.client));
+}
+
+void H2Clients::release(Handle end, bool) {
+  H2Stream& stream = *streams_.find(end);
+  detach(stream);
+  if (stream.over) return;
+  schedule(*core_.clients->find(stream.client));
+  // A response that came before the whole request ends the stream (RFC 9113 8.1), but only once it has left.
+  if (stream.whole) {
+    forget(stream);
+  } else {
+    ending_.push_back(end);
+  }
+}
+
+void H2Clients::cut(Handle end, Cause cause) {
+  H2Stream& stream = *streams_.find(end);
+  detach(stream);
+  if (stream.over) return;
+  session_of(stream).codec.reset(stream.id, cause);
+  schedule(*core_.clients->find(stream.client));
+  forget(stream);
+}
+
+void H2Clients::become_tunnel(Handle end) { streams_.find(end)->tunnel = true; }
+
+Chain H2Clients::early_bytes(Handle end) { return std::move(streams_.find(end)->early); }
+
+void H2Clients::finish(Handle end) {
+  H2Stream& stream = *streams_.find(end);
+  session_of(stream).codec.finish(stream.id, {});
+  stream.complete = true;
+  schedule(*core_.clients->find(stream.client));
+}
+
+void H2Clients::close_tunnel(Handle end, Cause cause) {
+  H2Stream& stream = *streams_.find(end);
+  const bool both_ended = stream.whole && cause == Cause::tunnel_closed;
+  if (!both_ended) return cut(end, cause);
+  if (!stream.complete) finish(end);
+  release(end, true);
+}
+
+void H2Clients::detach(H2Stream& stream) {
+  if (!stream.exchange) return;
+  stream.exchange = {};
+  stream.early.clear();
+  ClientConnection& client = *core_.clients->find(stream.client);
+  client.h2->exchanges -= 1;
+  if (client.h2->exchanges == 0 && !client.life.ended()) rest(client);
+}
+
+void H2Clients::forget(H2Stream& stream) {
+  if (std::exchange(stream.over, true)) return;
+  session_of(stream).streams.erase(stream.id);
+  dead_.push_back(stream.self);
+}
+
+// No exchange has a deadline any more, so the connection needs one.
+void H2Clients::rest(ClientConnection& client) {
+  const bool stuck = core_.clients->unsent(client) > 0;
+  core_.arm(client.timer, stuck ? core_.timeouts().client_write : core_.timeouts().client_idle);
+}
+
+void H2Clients::schedule(ClientConnection& client) {
+  if (std::exchange(client.h2->scheduled, true)) return;
+  scheduled_.push_back(client.self);
+}
+
+void H2Clients::send_now(ClientConnection& client) {
+  client.h2->scheduled = false;
+  const std::size_t waiting = core_.clients->unsent(client);
+  if (waiting >= output_high_water) return;  // on_drained comes back here
+  Chain out;
+  client.h2->codec.collect(core_.reactor.blocks(), out, output_high_water - waiting);
+  if (!out.empty()) core_.clients->send(client, std::move(out));
+}
+
+bool H2Clients::send_scheduled() {
+  if (scheduled_.empty()) return false;
+  while (!scheduled_.empty()) {
+    std::vector<Handle> turn;
+    turn.swap(scheduled_);
+    for (const Handle handle : turn) {
+      ClientConnection* client = core_.clients->find(handle);
+      if (client == nullptr || client->life.ended()) continue;
+      send_now(*client);
+      H2ClientSession& session = *client->h2;
+      if (session.going_away && session.exchanges == 0 && session.streams.empty()) {
+        core_.clients->close(handle, Cause::shutdown, CloseMode::flush);
+      }
+    }
+    std::erase_if(ending_, [this](Handle handle) {
+      H2Stream* stream = streams_.find(handle);
+      if (stream == nullptr || stream->over) return true;
+      H2Session& codec = session_of(*stream).codec;
+      if (codec.unsent(stream->id) > 0) return false;
+      codec.reset(stream->id, Cause::completed);
+      schedule(*core_.clients->find(stream->client));
+      forget(*stream);
+      return true;
+    });
+  }
+  return true;
+}
+
+void H2Clients::on_drained(ClientConnection& client) {
+  if (client.h2->exchanges == 0) rest(client);
+  schedule(client);
+}
+
+void H2Clients::on_timer(ClientConnection& client) {
+  if (client.h2->exchanges > 0) return;
+  const bool stuck = core_.clients->unsent(client) > 0;
+  if (!stuck) {
+    client.h2->codec.go_away(Cause::client_idle_timeout);
+    client.h2->codec.go_away(Cause::client_idle_timeout);
+    send_now(client);
+  }
+  core_.clients->close(client.self, stuck ? Cause::client_write_timeout : Cause::client_idle_timeout,
+                       stuck ? CloseMode::reset : CloseMode::flush);
+}
+
+void H2Clients::on_closed(ClientConnection& client, Cause cause) {
+  std::vector<Handle> all;
+  for (const auto& [id, handle] : client.h2->streams) all.push_back(handle);
+  for (const Handle handle : all) {
+    H2Stream& stream = *streams_.find(handle);
+    if (stream.exchange) core_.exchanges->on_client_left(stream.exchange, cause);
+    stream.exchange = {};
+    forget(stream);
+  }
+}
+
+void H2Clients::go_away(Cause cause) {
+  core_.clients->for_each([this, cause](Handle, ClientConnection& client) {
+    if (client.h2 == nullptr || client.life.ended() || client.h2->going_away) return;
+    client.h2->going_away = true;
+    client.h2->codec.go_away(cause);
+    if (client.h2->exchanges == 0) client.h2->codec.go_away(cause);
+    schedule(client);
+  });
+}
+
+void H2Clients::bury() {
+  for (const Handle handle : dead_) streams_.erase(handle);
+  dead_.clear();
+}
+
+}  // namespace ebb::gate

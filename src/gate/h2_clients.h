@@ -1,0 +1,93 @@
+// HTTP/2 with clients: each stream carries one exchange. Owns H2Stream objects; the connection beneath (socket, TLS,
+// deadlines of silence) stays with gate/clients.
+//
+// Before: gate/clients (by ALPN or prior knowledge), wire/h2. Next: gate/exchanges.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "gate/clients.h"
+
+namespace ebb::gate {
+
+struct H2Stream {
+  base::Handle self;
+  base::Handle client;
+  wire::StreamId id = 0;
+  base::Handle exchange;
+  std::size_t unconsumed = 0;  // received, and its window not opened again yet
+  bool paused = false;
+  bool tunnel = false;
+  bool upgrade = false;   // an extended CONNECT: what comes behind its head belongs to the tunnel
+  bool whole = false;     // the client has sent all
+  bool complete = false;  // the response's end is on its way
+  bool over = false;      // forgotten: only to be buried
+  base::Chain early;      // came before the tunnel was there
+};
+
+class H2Clients : public Front {
+ public:
+  explicit H2Clients(Core& core) : core_(core) {}
+
+  // A connection turned out to speak HTTP/2.
+  void begin(ClientConnection& client);
+  void on_received(ClientConnection& client, base::Slice bytes);
+  void on_drained(ClientConnection& client);
+  void on_timer(ClientConnection& client);
+  void on_closed(ClientConnection& client, base::Cause cause);
+  void go_away(base::Cause cause);
+  // What the events of this round have produced leaves in one piece per connection. False: there was nothing.
+  bool send_scheduled();
+  void bury();
+
+  ClientConnection* connection(base::Handle end) override;
+  void add_head(base::Handle end, const wire::ResponseHead& head, bool request_whole, base::Chain& out) override;
+  void add_payload(base::Handle end, const base::Slice& source, std::uint32_t at, std::uint32_t size,
+                   base::Chain& out) override;
+  void add_end(base::Handle end, std::string_view trailers, base::Chain& out) override;
+  void flush(base::Handle end, base::Chain&& out) override;
+  void answer(base::Handle end, const OwnAnswer& answer) override;
+  std::size_t unsent(base::Handle end) override;
+  // Of one stream among many: a thousand that stall must not hold more than a few pieces each.
+  std::size_t patience() const override { return base::BlockPool::body_size; }
+  reactor::Receive bulk() const override { return reactor::Receive::piecewise; }
+  void receive(base::Handle end, reactor::Receive mode) override;
+  void release(base::Handle end, bool request_whole) override;
+  void cut(base::Handle end, base::Cause cause) override;
+  void become_tunnel(base::Handle end) override;
+  base::Chain early_bytes(base::Handle end) override;
+  void finish(base::Handle end) override;
+  bool finished(base::Handle end) override { return streams_.find(end)->whole; }
+  void close_tunnel(base::Handle end, base::Cause cause) override;
+  reactor::SocketId bare_socket(base::Handle) override { return {}; }
+
+  // From the session, inside on_received() and send_scheduled().
+  void on_request(base::Handle client, wire::StreamId id, const wire::RequestHead& head);
+  void on_request_refused(base::Handle client, wire::StreamId id, base::Cause cause, const char* why);
+  void on_payload(base::Handle stream, base::Slice bytes);
+  void on_whole(base::Handle stream, std::string_view trailers);
+  void on_stream_failed(base::Handle stream, base::Cause cause);
+  void on_stream_drained(base::Handle stream);
+
+ private:
+  H2ClientSession& session_of(const H2Stream& stream);
+  H2Stream& add_stream(ClientConnection& client, wire::StreamId id);
+  bool misdirected(const ClientConnection& client, std::string_view authority) const;
+  const wire::RequestHead& as_upgrade(const wire::RequestHead& head);
+  void respond_own(wire::H2Session& codec, wire::StreamId id, const OwnAnswer& answer);
+  void detach(H2Stream& stream);
+  void forget(H2Stream& stream);
+  void schedule(ClientConnection& client);
+  void send_now(ClientConnection& client);
+  void rest(ClientConnection& client);
+
+  Core& core_;
+  base::SlotMap<H2Stream> streams_;
+  std::vector<base::Handle> scheduled_;
+  std::vector<base::Handle> ending_;  // complete, but the client has not sent all of its request
+  std::vector<base::Handle> dead_;
+  std::string text_;  // of the head in hand, reused
+};
+
+}  // namespace ebb::gate

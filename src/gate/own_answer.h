@@ -1,0 +1,19 @@
+// Answers that the router makes itself, as a head and a body for whoever sends them.
+#pragma once
+
+#include <string>
+
+#include "gate/front.h"
+
+namespace ebb::gate {
+
+OwnAnswer own_answer(base::Cause cause, wire::Method method, bool request_whole);
+
+// Fills `head`; its views and the returned body live in `text` and in literals. For a gRPC request the answer is a
+// status of gRPC in a head alone ("Trailers-Only"), for others a line of text.
+std::string_view write_own_message(const OwnAnswer& answer, wire::ResponseHead& head, std::string& text);
+
+// The status of gRPC that stands for one of HTTP (the mapping that gRPC gives for proxies).
+int grpc_status(int http_status, base::Cause cause);
+
+}  // namespace ebb::gate
