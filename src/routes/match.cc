@@ -14,7 +14,7 @@ namespace ebb::routes {
 
 namespace {
 
-// Asks for each key under which a host may stand in a HostMap, until the answer is a route.
+// Asks for each key under which a host may stand in the tables, until the answer is a route.
 template <class Ask>
 std::uint32_t from_most_specific(std::string_view host, std::size_t longest_wildcard, Ask ask) {
   // A name that begins with a dot is not one; it must not be taken for the key of a wildcard.
@@ -38,28 +38,29 @@ std::uint32_t RouteTable::match(const RequestFacts& request) const {
   const std::string_view host = normalise_host(request.authority, buffer);
   const std::string_view path = without_query(request.path);
   return from_most_specific(host, longest_wildcard_, [&](std::string_view key) {
-    const auto found = hosts_.find(key);
-    return found == hosts_.end() ? none : match_path(found->second, path, request);
+    const std::uint32_t* number = host_numbers_.find(0, key);
+    return number == nullptr ? none : match_path(*number, path, request);
   });
 }
 
 std::uint32_t RouteTable::match_server_name(std::string_view name) const {
   HostBuffer buffer;
   return from_most_specific(normalise_host(name, buffer), longest_wildcard_, [&](std::string_view key) {
-    const auto found = server_names_.find(key);
-    return found == server_names_.end() ? none : found->second;
+    const std::uint32_t* route = server_names_.find(0, key);
+    return route == nullptr ? none : *route;
   });
 }
 
-std::uint32_t RouteTable::match_path(const Host& host, std::string_view path, const RequestFacts& request) const {
+std::uint32_t RouteTable::match_path(std::uint32_t number, std::string_view path, const RequestFacts& request) const {
+  const Host& host = hosts_[number];
   if (path.size() <= host.longest_exact) {
-    const std::uint32_t route = look_up({host.number, PathKind::exact, path}, request);
+    const std::uint32_t route = look_up(scope_of(number, PathKind::exact), path, request);
     if (route != none) return route;
   }
   if (const std::uint32_t route = first_that_holds(host.regexes, path, request); route != none) return route;
 
   const auto look_up_prefix = [&](std::string_view prefix) {
-    return look_up({host.number, PathKind::prefix, prefix}, request);
+    return look_up(scope_of(number, PathKind::prefix), prefix, request);
   };
   // A prefix ends where a segment ends: at the end of the path or before a slash. The longest is tried first.
   if (path.size() <= host.longest_prefix) {
@@ -74,9 +75,10 @@ std::uint32_t RouteTable::match_path(const Host& host, std::string_view path, co
   return look_up_prefix({});
 }
 
-std::uint32_t RouteTable::look_up(const PathKey& key, const RequestFacts& request) const {
-  const auto found = paths_.find(key);
-  return found == paths_.end() ? none : first_that_holds(found->second, key.path, request);
+std::uint32_t RouteTable::look_up(std::uint32_t scope, std::string_view path, const RequestFacts& request) const {
+  const Target* target = paths_.find(scope, path);
+  if (target == nullptr) return none;
+  return target->route != none ? target->route : first_that_holds(target->candidates, path, request);
 }
 
 std::uint32_t RouteTable::first_that_holds(Range range, std::string_view path, const RequestFacts& request) const {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "routes/snapshot.h"
+#include "routes/text_index.h"
 
 namespace ebb::routes {
 
@@ -23,7 +24,7 @@ using BackendsByName = std::unordered_map<std::string_view, const BackendModel*>
 class Refusals {
  public:
   // Names seen so far, each with the index of its first bearer.
-  using Seen = std::unordered_map<std::string, std::size_t>;
+  using Seen = TextIndex<std::uint32_t>;
 
   void refuse(std::string key, std::string reason, std::string remedy) {
     list_.push_back({std::move(key), std::move(reason), std::move(remedy), {}});

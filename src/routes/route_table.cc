@@ -7,30 +7,28 @@
 
 namespace ebb::routes {
 
-struct RouteTable::Draft {
-  PathKey key;
-  Conditions::Rank rank;
-  std::uint32_t route;
-
-  auto place() const { return std::tie(key.host, key.kind, key.path); }
-};
-
 void RouteTable::build(std::span<const RouteModel> routes) {
   std::vector<Draft> drafts;
   drafts.reserve(routes.size());
   for (std::uint32_t i = 0; i < routes.size(); ++i) {
     if (routes[i].tls == TlsMode::passthrough) {
-      server_names_.emplace(host_key(routes[i]), i);
+      server_names_.add(0, host_key(routes[i]), i);
     } else {
       drafts.push_back(draft_of(routes[i], i));
     }
   }
-  std::ranges::sort(drafts, [](const Draft& a, const Draft& b) {
-    if (a.place() != b.place()) return a.place() < b.place();
+  const auto key = [](const Draft& draft) { return std::tie(draft.host, draft.kind, draft.path); };
+  std::ranges::sort(drafts, [key](const Draft& a, const Draft& b) {
+    if (key(a) != key(b)) return key(a) < key(b);
     if (a.rank != b.rank) return a.rank > b.rank;
     return a.route < b.route;
   });
-  add_candidates(routes, drafts);
+  paths_.reserve(drafts.size());
+  for (auto begin = drafts.begin(); begin != drafts.end();) {
+    const auto end = std::find_if(begin, drafts.end(), [&](const Draft& draft) { return key(draft) != key(*begin); });
+    add_path(routes, {begin, end});
+    begin = end;
+  }
 }
 
 std::string RouteTable::host_key(const RouteModel& route) {
@@ -43,8 +41,9 @@ std::string RouteTable::host_key(const RouteModel& route) {
 }
 
 RouteTable::Draft RouteTable::draft_of(const RouteModel& route, std::uint32_t index) {
-  const auto next_number = static_cast<std::uint32_t>(hosts_.size());
-  Host& host = hosts_.emplace(host_key(route), Host{next_number}).first->second;
+  const auto [number, fresh] = host_numbers_.add(0, host_key(route), static_cast<std::uint32_t>(hosts_.size()));
+  if (fresh) hosts_.emplace_back();
+  Host& host = hosts_[number];
   std::string_view path;
   if (route.path.kind == PathKind::exact) {
     path = route.path.text;
@@ -54,23 +53,28 @@ RouteTable::Draft RouteTable::draft_of(const RouteModel& route, std::uint32_t in
     host.longest_prefix = std::max(host.longest_prefix, static_cast<std::uint32_t>(path.size()));
   }
   const Conditions::Rank rank = route.conditions ? Conditions::rank(*route.conditions) : Conditions::Rank{};
-  return {{host.number, route.path.kind, path}, rank, index};
+  return {number, route.path.kind, path, rank, index};
 }
 
-void RouteTable::add_candidates(std::span<const RouteModel> routes, std::span<const Draft> drafts) {
-  std::vector<Host*> hosts(hosts_.size());
-  for (auto& [key, host] : hosts_) hosts[host.number] = &host;
-  paths_.reserve(drafts.size());
-  candidates_.reserve(drafts.size());
+// All drafts of one path, or all expressions of one host.
+void RouteTable::add_path(std::span<const RouteModel> routes, std::span<const Draft> drafts) {
+  const Draft& first = drafts.front();
+  const bool by_regex = first.kind == PathKind::regex;
+  if (!by_regex && drafts.size() == 1 && !routes[first.route].conditions) {
+    paths_.add(scope_of(first.host, first.kind), first.path, {first.route, {}});
+    return;
+  }
+  const auto begin = static_cast<std::uint32_t>(candidates_.size());
   for (const Draft& draft : drafts) {
     const RouteModel& route = routes[draft.route];
-    const bool by_regex = draft.key.kind == PathKind::regex;
     const Conditions* conditions = route.conditions ? &conditions_.emplace_back(*route.conditions, regexes_) : nullptr;
-    const auto index = static_cast<std::uint32_t>(candidates_.size());
     candidates_.push_back({draft.route, conditions, by_regex ? regexes_.get(route.path.text) : nullptr});
-    Range& range = by_regex ? hosts[draft.key.host]->regexes : paths_[draft.key];
-    if (range.begin == range.end) range.begin = index;
-    range.end = index + 1;
+  }
+  const Range range{begin, static_cast<std::uint32_t>(candidates_.size())};
+  if (by_regex) {
+    hosts_[first.host].regexes = range;
+  } else {
+    paths_.add(scope_of(first.host, first.kind), first.path, {none, range});
   }
 }
 

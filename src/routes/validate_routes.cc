@@ -22,6 +22,8 @@ class RouteChecks {
       : model_(model), backends_(backends), refusals_(refusals) {}
 
   void run() {
+    names_.reserve(model_.routes.size());
+    rules_.reserve(model_.routes.size());
     for (std::size_t i = 0; i < model_.routes.size(); ++i) check(model_.routes[i], i);
   }
 
@@ -183,9 +185,9 @@ class RouteChecks {
   }
 
   bool check_rule(const std::string& key, const RouteModel& route, std::size_t index) {
-    const auto [first, fresh] = rules_.emplace(rule_of(route), index);
+    const auto [first, fresh] = rules_.add(0, rule_of(route), static_cast<std::uint32_t>(index));
     if (fresh) return true;
-    refusals_.refuse(key + ".path", indexed("routes", first->second) + " already has this host and path",
+    refusals_.refuse(key + ".path", indexed("routes", first) + " already has this host and path",
                      "remove one of the two, or change its host, path or conditions");
     return false;
   }
