@@ -224,6 +224,14 @@ TEST(ProxyProtocolV2, ChecksumIsCheckedWhereItIsGiven) {
   EXPECT_EQ(refusal(v2(0x21, 0x11, block4 + tlv(0x03, "12345"))), "the checksum is malformed");
 }
 
+// As HAProxy 2.6 wrote it, with `proxy-v2-options crc32c,unique-id` and an empty unique id.
+TEST(ProxyProtocolV2, OfHaproxyIsRead) {
+  const std::string checksum = "\x0a\xa6\x73\x0d";
+  expect_complete(
+      v2(0x21, 0x11, "\xc0\x00\x02\x01\xc6\x33\x64\x02\x04\xd2\x01\xbb"s + tlv(0x03, checksum) + tlv(0x05, "")),
+      "192.0.2.1:1234", "198.51.100.2:443");
+}
+
 TEST(ProxyProtocol, MayBeCutAnywhere) {
   for (const std::string& bytes : {"PROXY TCP4 192.0.2.1 198.51.100.2 56324 443\r\n"s, "PROXY TCP6 ::1 ::2 1 2\r\n"s,
                                    "PROXY UNKNOWN\r\n"s, v2(0x21, 0x11, block4), v2(0x21, 0x21, block6 + tlv(4, "xyz")),
