@@ -86,9 +86,10 @@ class H2Session {
   void finish(StreamId stream,
               std::string_view trailers);  // END_STREAM after what was sent; trailers as lines with CRLF
   std::size_t unsent(StreamId stream) const;
-  // Ends the stream at once; it is not reported. The code follows from the cause: completed NO_ERROR, client_* and
-  // cancelled CANCEL, backend_empty and others that never reached an endpoint REFUSED_STREAM if `unprocessed`,
-  // else INTERNAL_ERROR.
+  // Ends the stream at once; it is not reported. The code follows from the cause: completed NO_ERROR (of a finished
+  // half only when all of it has left, so that an answer before the request's end stays whole), client_* and cancelled
+  // CANCEL, backend_empty and others that never reached an endpoint REFUSED_STREAM if `unprocessed`, else
+  // INTERNAL_ERROR.
   void reset(StreamId stream, base::Cause cause, bool unprocessed = false);
   // The reader has taken them: opens the windows again.
   void consumed(StreamId stream, std::size_t bytes);

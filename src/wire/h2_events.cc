@@ -56,7 +56,7 @@ void H2Session::State::request_whole(StreamId id, bool ends) {
   const Parsed verdict = read_request_block(block, limits.head, ends, read.cookies, read.request);
   H2Stream& stream = open_stream(id);
   if (verdict.status == Parsed::Status::refused) {
-    stream.inbound = Inbound::refused;
+    stream.inbound = Inbound::discarded;
     listener.on_request_refused(id, verdict.cause, verdict.why);
     return spend(budget.take_fault(now));
   }

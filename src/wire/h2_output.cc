@@ -77,7 +77,7 @@ void H2Session::State::note_held_back() {
   const std::vector<StreamId> told = std::exchange(drained, {});
   for (const StreamId id : told) {
     H2Stream* stream = find(id);
-    if (is_open() && stream != nullptr && stream->inbound != Inbound::refused) listener.on_stream_drained(id);
+    if (is_open() && stream != nullptr && stream->inbound != Inbound::discarded) listener.on_stream_drained(id);
   }
 }
 
@@ -127,7 +127,7 @@ void H2Session::State::frame_left(const nghttp2_frame& frame) {
     stream->outbound = Outbound::ended;
     // RFC 9113 8.1: answered before the request has ended, whose rest is not wanted.
     const bool peer_goes_on = nghttp2_session_get_stream_remote_close(session.get(), stream->id) == 0;
-    if (stream->inbound == Inbound::refused && peer_goes_on) reset_stream(*stream, NGHTTP2_NO_ERROR);
+    if (stream->inbound == Inbound::discarded && peer_goes_on) reset_stream(*stream, NGHTTP2_NO_ERROR);
   }
   if (frame.hd.type == NGHTTP2_GOAWAY && frame.goaway.error_code != NGHTTP2_NO_ERROR && is_open()) {
     status = Status::failed;

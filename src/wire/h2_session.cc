@@ -83,6 +83,11 @@ void H2Session::State::drop(H2Stream& stream) {
   spare.push_back(std::move(dropped));
 }
 
+void H2Session::State::discard_rest(H2Stream& stream) {
+  stream.inbound = Inbound::discarded;
+  nghttp2_session_consume(session.get(), stream.id, std::exchange(stream.unread, 0));
+}
+
 void H2Session::State::reset_stream(H2Stream& stream, std::uint32_t code) {
   nghttp2_submit_rst_stream(session.get(), NGHTTP2_FLAG_NONE, stream.id, code);
   drop(stream);
@@ -90,7 +95,7 @@ void H2Session::State::reset_stream(H2Stream& stream, std::uint32_t code) {
 
 void H2Session::State::fail_stream(H2Stream& stream, Cause because, bool unprocessed) {
   const StreamId id = stream.id;
-  const bool told = is_open() && !stream.over() && stream.inbound != Inbound::refused;
+  const bool told = is_open() && !stream.over() && stream.inbound != Inbound::discarded;
   drop(stream);
   if (told) listener.on_stream_failed(id, because, unprocessed);
 }
@@ -211,13 +216,17 @@ std::size_t H2Session::unsent(StreamId id) const {
 
 void H2Session::reset(StreamId id, Cause cause, bool unprocessed) {
   H2Stream* stream = state_->find(id);
-  if (stream != nullptr) state_->reset_stream(*stream, code_of(cause, unprocessed));
+  if (stream == nullptr) return;
+  const std::uint32_t code = code_of(cause, unprocessed);
+  // RST_STREAM would overtake the payload that waits.
+  if (code == NGHTTP2_NO_ERROR && stream->outbound == Outbound::finishing) return state_->discard_rest(*stream);
+  state_->reset_stream(*stream, code);
 }
 
 void H2Session::consumed(StreamId id, std::size_t bytes) {
   H2Stream* stream = state_->find(id);
   if (stream == nullptr) return;  // its bytes were given back when it ended
-  EBB_ASSERT(bytes <= stream->unread);
+  bytes = std::min(bytes, stream->unread);
   stream->unread -= bytes;
   nghttp2_session_consume(state_->session.get(), id, bytes);
 }

@@ -24,10 +24,10 @@ namespace ebb::wire {
 // Linked while payload waits.
 struct H2Stream : base::ListNode<> {
   enum class Inbound : std::uint8_t {
-    head,     // client: the final head has not come
-    body,     // and its end is to be told
-    told,     // the listener knows all that it will
-    refused,  // server: the head was refused, the rest is thrown away and nothing of the stream is told
+    head,       // client: the final head has not come
+    body,       // and its end is to be told
+    told,       // the listener knows all that it will
+    discarded,  // what comes is thrown away, nothing is told; the stream ends when our half does
   };
   enum class Outbound : std::uint8_t {
     head,       // server: the final head was not given
@@ -67,6 +67,7 @@ struct H2Session::State {
   H2Stream* find(StreamId id);
   H2Stream& open_stream(StreamId id);
   void drop(H2Stream& stream);  // gives back what was not read to the connection's window
+  void discard_rest(H2Stream& stream);
   void reset_stream(H2Stream& stream, std::uint32_t code);
   void fail_stream(H2Stream& stream, base::Cause because, bool unprocessed);
 

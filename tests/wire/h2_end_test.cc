@@ -100,6 +100,31 @@ TEST(H2End, ACompleteResponseMayEndTheRequestEarly) {
   EXPECT_THAT(both.client.told.events, ElementsAre("response 1 413 none", "failed 1 completed"));
 }
 
+TEST(H2End, AnAnswerBeforeTheRequestsEndLeavesBeforeTheReset) {
+  RawClient client;
+  client.give(write(frame::settings, 0, 0, std::string("\0\4", 2) + number(10)));
+  client.headers(1, get_fields(), false);
+  client.give(write(frame::data, 0, 1, "unread"));
+  client.end.session.respond(1, make_response(200), false);
+  client.end.send(1, "longer than its window");
+  client.end.session.finish(1, {});
+  client.end.session.reset(1, Cause::completed);
+  client.end.session.consumed(1, 6);
+  client.give(write(frame::data, 0, 1, "more of the request"));
+  client.answers();
+  EXPECT_EQ(client.end.told.events.size(), 1u);
+  EXPECT_EQ(client.end.session.unsent(1), 12u);
+  client.give(write(frame::window_update, 0, 1, number(100)));
+  const std::vector<Frame> rest = client.answers();
+  ASSERT_EQ(rest.size(), 2u);
+  EXPECT_EQ(rest[0].payload, "n its window");
+  EXPECT_EQ(rest[0].flags, frame::end_stream);
+  EXPECT_EQ(rest[1].type, frame::reset);
+  EXPECT_EQ(rest[1].payload, number(0));
+  EXPECT_EQ(client.end.session.streams(), 0u);
+  EXPECT_EQ(client.end.told.payload[1], "unread");
+}
+
 TEST(H2End, ARequestThatWasNeverSentCanBeWithdrawn) {
   Joined both;
   both.run();
