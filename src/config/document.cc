@@ -120,6 +120,9 @@ class TreeBuilder final : public YAML::EventHandler {
   void close() {
     Open last = std::move(open_.back());
     open_.pop_back();
+    // Trees of large files live beside the models that are made of them: a quarter of their memory was spare room.
+    last.node.items.shrink_to_fit();
+    last.node.entries.shrink_to_fit();
     complete(std::move(last.node), last.anchor, last.mark);
   }
 
