@@ -1,43 +1,12 @@
 #include "routes/rate_limit.h"
 
-#include <netinet/in.h>
-
 #include <algorithm>
 #include <bit>
-#include <cstring>
 #include <span>
 
-#include "base/rng.h"
+#include "routes/client_network.h"
 
 namespace ebb::routes {
-
-namespace {
-
-// The first 64 bits of an IPv6 address, or all of an IPv4 one, also of one that is mapped into IPv6.
-struct Network {
-  std::uint64_t bits = 0;
-  bool v6 = false;
-};
-
-Network network_of(const base::Address& client) {
-  Network network;
-  if (client.family() == AF_INET) {
-    network.bits = reinterpret_cast<const sockaddr_in*>(client.raw())->sin_addr.s_addr;
-  } else if (client.family() == AF_INET6) {
-    const in6_addr& address = reinterpret_cast<const sockaddr_in6*>(client.raw())->sin6_addr;
-    if (IN6_IS_ADDR_V4MAPPED(&address)) {
-      std::uint32_t v4;
-      std::memcpy(&v4, address.s6_addr + 12, sizeof(v4));
-      network.bits = v4;
-    } else {
-      std::memcpy(&network.bits, address.s6_addr, sizeof(network.bits));
-      network.v6 = true;
-    }
-  }
-  return network;
-}
-
-}  // namespace
 
 base::Duration TokenBucket::take(const RateLimitModel& limit, base::Instant now) {
   const base::Duration per_token = base::Duration(std::chrono::seconds{1}) / limit.requests;
@@ -60,10 +29,9 @@ base::Duration RateTable::take(std::uint32_t route, const base::Address& client,
 }
 
 RateTable::Slot& RateTable::slot_of(std::uint32_t route, const base::Address& client) {
-  const Network network = network_of(client);
+  const ClientNetwork network = ClientNetwork::of(client);
   const std::uint64_t owner = (std::uint64_t{route} << 2) | (network.v6 ? 3 : 1);
-  const std::uint64_t mixed = base::Rng(base::Rng(seed_ ^ network.bits).next() ^ owner).next();
-  const std::size_t set = mixed & (slots_.size() / set_size - 1);
+  const std::size_t set = network.hash(seed_ ^ owner) & (slots_.size() / set_size - 1);
   const std::span<Slot> candidates(&slots_[set * set_size], set_size);
   for (Slot& slot : candidates) {
     if (slot.owner == owner && slot.network == network.bits) return slot;

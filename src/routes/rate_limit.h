@@ -23,12 +23,12 @@ class TokenBucket {
   base::Instant full_at_{};  // a bucket that nobody used is full
 };
 
-// Buckets by route and client. IPv6 clients are told apart by their /64: whoever has one address of it has them all.
-// Sets of eight slots; a full set gives up the bucket that was used least recently, so that in the worst case a client
-// gets a full bucket too early, never a refusal that is another's.
+// Buckets by route and client (client_network.h says what one client is). Sets of eight slots; a full set gives up the
+// bucket that was used least recently, so that in the worst case a client gets a full bucket too early, never a refusal
+// that is another's.
 class RateTable {
  public:
-  // `slots` is rounded up to whole sets; the seed keeps clients from choosing addresses that meet in one set.
+  // `slots` is rounded up to a power of two.
   RateTable(std::size_t slots, std::uint64_t seed);
 
   // As TokenBucket::take, for the bucket of this route (by its label) and client.

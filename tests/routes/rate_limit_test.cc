@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "routes/address_set.h"
+#include "routes/client_counts.h"
 
 namespace ebb::routes {
 namespace {
@@ -93,6 +94,30 @@ TEST_F(RateLimit, GivesUpTheClientThatWasSeenLongestAgoWhenTheTableIsFull) {
   EXPECT_TRUE(refused(1));
   EXPECT_TRUE(refused(3));
   EXPECT_FALSE(refused(2));
+}
+
+TEST(ClientCounts, RefuseTheConnectionBeyondTheLimitOfOneClient) {
+  ClientCounts counts(1);
+  EXPECT_TRUE(counts.enter(ip("192.0.2.1"), 2));
+  EXPECT_TRUE(counts.enter(ip("::ffff:192.0.2.1"), 2));
+  EXPECT_FALSE(counts.enter(ip("192.0.2.1"), 2));
+  EXPECT_TRUE(counts.enter(ip("192.0.2.2"), 2));
+  counts.leave(ip("192.0.2.1"));
+  EXPECT_TRUE(counts.enter(ip("192.0.2.1"), 2));
+}
+
+TEST(ClientCounts, ForgetClientsWithoutConnections) {
+  ClientCounts counts(1);
+  EXPECT_FALSE(counts.enter(ip("192.0.2.1"), 0));
+  EXPECT_EQ(counts.clients(), 0u);
+  EXPECT_TRUE(counts.enter(ip("2001:db8::1"), 3));
+  EXPECT_TRUE(counts.enter(ip("2001:db8::2"), 3));
+  EXPECT_TRUE(counts.enter(ip("2001:db8:0:1::1"), 3));
+  EXPECT_EQ(counts.clients(), 2u);
+  counts.leave(ip("2001:db8::2"));
+  counts.leave(ip("2001:db8::1"));
+  counts.leave(ip("2001:db8:0:1::1"));
+  EXPECT_EQ(counts.clients(), 0u);
 }
 
 }  // namespace

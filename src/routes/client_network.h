@@ -1,0 +1,22 @@
+// What one client is to a limit: an IPv4 address, also one that is mapped into IPv6, or the /64 of an IPv6 address,
+// because whoever has one address of it has them all.
+#pragma once
+
+#include <cstdint>
+
+#include "base/address.h"
+#include "base/rng.h"
+
+namespace ebb::routes {
+
+struct ClientNetwork {
+  std::uint64_t bits = 0;
+  bool v6 = false;
+
+  static ClientNetwork of(const base::Address& client);
+  // The seed keeps clients from choosing addresses that meet in one place of a table.
+  std::uint64_t hash(std::uint64_t seed) const { return base::Rng(base::Rng(seed ^ bits).next() ^ v6).next(); }
+  friend bool operator==(const ClientNetwork&, const ClientNetwork&) = default;
+};
+
+}  // namespace ebb::routes
