@@ -290,4 +290,21 @@ void SimReactor::linger(base::Handle tag) {
   network_.close(end);
 }
 
+base::Result<reactor::DatagramSocketId> SimReactor::bind_datagrams(const base::Address&, Owner) {
+  return base::fail(base::Cause::internal, "datagrams are not in this network");
+}
+
+base::Result<reactor::DatagramSocketId> SimReactor::connect_datagrams(const base::Address&, Owner) {
+  return base::fail(base::Cause::internal, "datagrams are not in this network");
+}
+
+reactor::DatagramSent SimReactor::send_datagram(reactor::DatagramSocketId, std::string_view) {
+  return reactor::DatagramSent::dropped;
+}
+
+reactor::DatagramSent SimReactor::answer_datagram(reactor::DatagramSocketId, std::string_view, const base::Address&,
+                                                  const base::Address&) {
+  return reactor::DatagramSent::dropped;
+}
+
 }  // namespace ebb::sim

@@ -40,6 +40,7 @@ class SimReactor final : public reactor::Reactor, private Watcher {
   const char* name() const override { return "sim"; }
   base::Result<reactor::ListenerId> listen(const base::Address& address, reactor::Owner owner) override;
   base::Address local_address(reactor::ListenerId listener) const override;
+  base::Address local_address(reactor::SocketId) const override { return {}; }  // ends have none in this network
   void close_listener(reactor::ListenerId listener) override;
   base::Result<reactor::SocketId> connect(const base::Address& address, reactor::Owner owner) override;
   void adopt(reactor::SocketId socket, reactor::Owner owner) override;
@@ -50,6 +51,14 @@ class SimReactor final : public reactor::Reactor, private Watcher {
   void close(reactor::SocketId socket, reactor::CloseMode mode) override;
   void pump(reactor::SocketId from, reactor::SocketId to, std::uint64_t bytes) override;
   bool peer_gone(reactor::SocketId socket) override;
+  // There are no datagrams in this network: whoever wants to send some hears so.
+  base::Result<reactor::DatagramSocketId> bind_datagrams(const base::Address&, reactor::Owner) override;
+  base::Result<reactor::DatagramSocketId> connect_datagrams(const base::Address&, reactor::Owner) override;
+  reactor::DatagramSent send_datagram(reactor::DatagramSocketId, std::string_view) override;
+  reactor::DatagramSent answer_datagram(reactor::DatagramSocketId, std::string_view, const base::Address&,
+                                        const base::Address&) override;
+  base::Address datagram_address(reactor::DatagramSocketId) const override { return {}; }
+  void close_datagrams(reactor::DatagramSocketId) override {}
   const base::Clock& clock() const override { return world_; }
   base::Instant now() const override { return in_round_ ? round_now_ : world_.now(); }
   base::TimerWheel& timers() override;

@@ -26,7 +26,8 @@ int to_timeout(base::Duration at_most) {
 base::Result<std::unique_ptr<Reactor>> EpollReactor::make(const SocketLimits& limits) {
   auto reactor = std::make_unique<EpollReactor>(limits);
   const bool ready = reactor->epoll_ && reactor->mailbox_.descriptor() >= 0 &&
-                     reactor->watch(reactor->mailbox_.descriptor(), EPOLLIN, mailbox_event, {});
+                     reactor->watch(reactor->mailbox_.descriptor(), EPOLLIN, mailbox_event, {}) &&
+                     reactor->watch(reactor->datagrams_.descriptor(), EPOLLIN, datagram_event, {});
   if (!ready) return base::fail(base::Cause::resource_limit, "epoll_create1", errno);
   return reactor;
 }
@@ -53,6 +54,7 @@ void EpollReactor::serve_event(const epoll_event& event) {
   const Token token = Token::unpacked(event.data.u64);
   switch (static_cast<EventKind>(token.kind)) {
     case mailbox_event: mail_has_come(); return;
+    case datagram_event: datagrams_.serve(*handler_); return;
     case listener_event: accept_some(ListenerId(token.handle), accepts_at_once); return;
     case socket_event:
       if (Socket* socket = sockets_.find(token.handle)) serve_socket_event(*socket, event.events);
@@ -125,6 +127,11 @@ base::Result<ListenerId> EpollReactor::listen(const base::Address& address, Owne
 base::Address EpollReactor::local_address(ListenerId listener) const {
   const Listener* found = listeners_.find(listener);
   return found == nullptr ? base::Address() : local_address_of(found->descriptor.get());
+}
+
+base::Address EpollReactor::local_address(SocketId socket) const {
+  const auto* found = sockets_.find(socket);
+  return found == nullptr ? base::Address() : local_address_of(found->fd());
 }
 
 void EpollReactor::accept_some(ListenerId id, int most) {

@@ -28,6 +28,7 @@ class EpollReactor final : public Loop {
   const char* name() const override { return "epoll"; }
   base::Result<ListenerId> listen(const base::Address& address, Owner owner) override;
   base::Address local_address(ListenerId listener) const override;
+  base::Address local_address(SocketId socket) const override;
   void close_listener(ListenerId listener) override;
   base::Result<SocketId> connect(const base::Address& address, Owner owner) override;
   void adopt(SocketId socket, Owner owner) override;
@@ -55,7 +56,7 @@ class EpollReactor final : public Loop {
     Owner owner;
     bool closing = false;
   };
-  enum EventKind : std::uint8_t { socket_event, listener_event, mailbox_event };
+  enum EventKind : std::uint8_t { socket_event, listener_event, datagram_event, mailbox_event };
 
   void wait_and_serve() override;
   bool has_ready() const override { return !ready_.empty() || !closing_listeners_.empty(); }

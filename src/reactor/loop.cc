@@ -19,6 +19,7 @@ base::Owner own_timer(std::uint32_t kind) { return {own_timers, {kind, 1}}; }
 
 Loop::Loop(const SocketLimits& limits)
     : limits_(limits),
+      datagrams_(counters_),
       now_(clock_.now()),
       timers_(now_),
       accept_again_(own_timer(accept_timer)),

@@ -2,12 +2,13 @@
 //
 //   wait -> begin_round -> events -> end_round: timers, posted tasks, on_round_end
 //
-// They differ in everything that touches a socket.
+// They differ in everything that touches a stream socket; datagrams they share (datagrams.h).
 #pragma once
 
 #include <atomic>
 
 #include "base/list.h"
+#include "reactor/datagrams.h"
 #include "reactor/linger.h"
 #include "reactor/mailbox.h"
 #include "reactor/pump.h"
@@ -20,6 +21,22 @@ class Loop : public Reactor {
   void run(Handler& handler) final;
   void stop() final;
   void post(std::move_only_function<void()> task) final { mailbox_.post(std::move(task)); }
+
+  base::Result<DatagramSocketId> bind_datagrams(const base::Address& address, Owner owner) final {
+    return datagrams_.bind(address, owner);
+  }
+  base::Result<DatagramSocketId> connect_datagrams(const base::Address& peer, Owner owner) final {
+    return datagrams_.connect(peer, owner);
+  }
+  DatagramSent send_datagram(DatagramSocketId socket, std::string_view bytes) final {
+    return datagrams_.send(socket, bytes);
+  }
+  DatagramSent answer_datagram(DatagramSocketId socket, std::string_view bytes, const base::Address& to,
+                               const base::Address& from) final {
+    return datagrams_.answer(socket, bytes, to, from);
+  }
+  base::Address datagram_address(DatagramSocketId socket) const final { return datagrams_.local_address(socket); }
+  void close_datagrams(DatagramSocketId socket) final { datagrams_.close(socket); }
 
   const base::Clock& clock() const final { return clock_; }
   base::Instant now() const final { return now_; }
@@ -58,6 +75,7 @@ class Loop : public Reactor {
   base::BlockPool blocks_;  // before all that may hold slices
   Mailbox mailbox_;
   PipePool pipes_;
+  Datagrams datagrams_;
 
  private:
   enum TimerKind : std::uint32_t { accept_timer, linger_timer };

@@ -11,6 +11,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "base/address.h"
 #include "base/block.h"
@@ -23,6 +24,7 @@ namespace ebb::reactor {
 
 using SocketId = base::TypedHandle<struct SocketTag>;
 using ListenerId = base::TypedHandle<struct ListenerTag>;
+using DatagramSocketId = base::TypedHandle<struct DatagramSocketTag>;
 using base::Owner;
 
 // Set on every socket: node sysctls do not reach into containers, and keepalive alone does not fire while data is
@@ -49,13 +51,30 @@ enum class Receive : std::uint8_t {
   bulk,       // many bytes are expected (a body)
 };
 
+// One datagram as it came. What it shows lives until the callback returns: a datagram is passed on or lost, never kept.
+struct Datagram {
+  DatagramSocketId socket;
+  base::Address peer;
+  base::Address local;     // which of our addresses it was sent to: the one that an answer must come from
+  std::string_view bytes;  // may be empty: that is a datagram too
+};
+
+enum class DatagramSent : std::uint8_t {
+  sent,
+  dropped,      // the kernel has no room for it, or it is too large for the way: counted
+  unreachable,  // an earlier one came back (ECONNREFUSED), so that this one did not leave; the socket stays usable
+};
+
 struct Counters {
   std::uint64_t loops = 0;
   std::uint64_t receives = 0;
   std::uint64_t sends = 0;
   std::uint64_t spliced_bytes = 0;
   std::uint64_t accepts_failed = 0;  // descriptors had run out; the connections waited in the queue
-  base::Duration lag_max{};          // longest time spent in one round of callbacks since it was last read
+  std::uint64_t datagrams_truncated = 0;
+  std::uint64_t datagrams_unsent = 0;   // of those given to be sent
+  std::uint64_t datagrams_overrun = 0;  // came faster than they were read; the kernel dropped them
+  base::Duration lag_max{};             // longest time spent in one round of callbacks since it was last read
 };
 
 class Handler {
@@ -77,6 +96,9 @@ class Handler {
   virtual void on_pumped(Owner owner, std::uint64_t moved, bool done) = 0;
   // The socket is of no more use (connect failed, reset, time-out, send failed). Reported once, also while paused.
   virtual void on_failed(Owner owner, const base::Error& error) = 0;
+  virtual void on_datagram(Owner /*owner*/, const Datagram& /*datagram*/) {}
+  // Of a connected datagram socket: an earlier datagram came back. The socket stays usable.
+  virtual void on_unreachable(Owner /*owner*/, DatagramSocketId /*socket*/, const base::Error& /*error*/) {}
   virtual void on_timer(Owner owner) = 0;
   // All events of this round have been handled: the time to bury the dead.
   virtual void on_round_end() = 0;
@@ -112,6 +134,18 @@ class Reactor {
   virtual void pump(SocketId from, SocketId to, std::uint64_t bytes) = 0;
   // True if the peer has finished or failed: a last look before a pooled connection is used again.
   virtual bool peer_gone(SocketId socket) = 0;
+  virtual base::Address local_address(SocketId socket) const = 0;  // which of our addresses the peer reached
+
+  // Binds with SO_REUSEPORT: as long as the group of sockets on the address stays the same, the kernel gives the
+  // datagrams of one peer to the same of them.
+  virtual base::Result<DatagramSocketId> bind_datagrams(const base::Address& address, Owner owner) = 0;
+  // Receives from that peer only, and hears of it when the peer cannot be reached.
+  virtual base::Result<DatagramSocketId> connect_datagrams(const base::Address& peer, Owner owner) = 0;
+  virtual DatagramSent send_datagram(DatagramSocketId socket, std::string_view bytes) = 0;  // a connected one
+  virtual DatagramSent answer_datagram(DatagramSocketId socket, std::string_view bytes, const base::Address& to,
+                                       const base::Address& from) = 0;  // a bound one
+  virtual base::Address datagram_address(DatagramSocketId socket) const = 0;
+  virtual void close_datagrams(DatagramSocketId socket) = 0;
 
   virtual const base::Clock& clock() const = 0;
   virtual base::Instant now() const = 0;  // of this round: cheap

@@ -59,13 +59,14 @@ base::Result<std::unique_ptr<Reactor>> UringReactor::make(const SocketLimits& li
   int result = make_ring(reactor->ring_);
   reactor->ring_made_ = result == 0;
   if (result == 0) result = reactor->buffers_.attach(reactor->ring_);
-  if (result == 0 && reactor->mailbox_.descriptor() < 0) result = -EMFILE;
+  if (result == 0 && (reactor->mailbox_.descriptor() < 0 || reactor->datagrams_.descriptor() < 0)) result = -EMFILE;
   if (result != 0) {
     why_not = reason(-result);
     return base::fail(base::Cause::resource_limit, "io_uring_setup", -result);
   }
   io_uring_sqe* sqe = reactor->new_operation(mailbox_operation, base::Handle{});
   io_uring_prep_poll_multishot(sqe, reactor->mailbox_.descriptor(), POLLIN);
+  reactor->watch_datagrams();
   return reactor;
 }
 
@@ -141,6 +142,10 @@ void UringReactor::serve_completion(std::uint64_t bits, int result, std::uint32_
         io_uring_prep_poll_multishot(new_operation(mailbox_operation, base::Handle{}), mailbox_.descriptor(), POLLIN);
       }
       return;
+    case datagram_operation:
+      datagrams_.serve(*handler_);
+      watch_datagrams();
+      return;
     case accept_operation: serve_accept(ListenerId(token.handle), result, flags); return;
     default: break;
   }
@@ -201,11 +206,21 @@ base::Address UringReactor::local_address(ListenerId listener) const {
   return found == nullptr ? base::Address() : local_address_of(found->descriptor.get());
 }
 
+base::Address UringReactor::local_address(SocketId socket) const {
+  const auto* found = sockets_.find(socket);
+  return found == nullptr ? base::Address() : local_address_of(found->fd());
+}
+
 void UringReactor::start_accepting(ListenerId id) {
   Listener& listener = *listeners_.find(id);
   io_uring_sqe* sqe = new_operation(accept_operation, id);
   io_uring_prep_multishot_accept(sqe, listener.descriptor.get(), nullptr, nullptr, SOCK_CLOEXEC);
   listener.accepting = true;
+}
+
+// Once, not multishot: each new poll looks at what is there already, and a turn may leave datagrams behind.
+void UringReactor::watch_datagrams() {
+  io_uring_prep_poll_add(new_operation(datagram_operation, base::Handle{}), datagrams_.descriptor(), POLLIN);
 }
 
 void UringReactor::serve_accept(ListenerId id, int result, std::uint32_t flags) {

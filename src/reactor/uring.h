@@ -32,6 +32,7 @@ class UringReactor final : public Loop {
   const char* name() const override { return "io_uring"; }
   base::Result<ListenerId> listen(const base::Address& address, Owner owner) override;
   base::Address local_address(ListenerId listener) const override;
+  base::Address local_address(SocketId socket) const override;
   void close_listener(ListenerId listener) override;
   base::Result<SocketId> connect(const base::Address& address, Owner owner) override;
   void adopt(SocketId socket, Owner owner) override;
@@ -48,6 +49,7 @@ class UringReactor final : public Loop {
     mailbox_operation,
     cancel_operation,
     accept_operation,
+    datagram_operation,
     connect_operation,
     receive_operation,
     send_operation,
@@ -98,6 +100,7 @@ class UringReactor final : public Loop {
   void serve_ready();
   SocketId add_socket(Descriptor descriptor, Owner owner, Origin origin);
   void start_accepting(ListenerId id);
+  void watch_datagrams();
   void close_listeners();
 
   // uring_operations.cc
