@@ -45,7 +45,8 @@ class H2Listener {
   // It ended before both halves were complete. `unprocessed`: the peer vouches that it never acted on the request
   // (REFUSED_STREAM, or beyond the last stream of its GOAWAY).
   virtual void on_stream_failed(StreamId stream, base::Cause cause, bool unprocessed) = 0;
-  // What was sent on the stream has left collect(), after unsent() had been above zero at the end of a collect().
+  // What was sent on the stream has left collect(), after unsent() had been above zero at the end of a collect() or
+  // at a postpone().
   virtual void on_stream_drained(StreamId stream) = 0;
   virtual void on_ping_answered() = 0;
   // The peer will take no new stream. Streams that it never saw are reported by on_stream_failed first.
@@ -72,6 +73,8 @@ class H2Session {
   // Frames that may go out now, until about `room` bytes are in `out`. Payload is not copied unless it is small.
   void collect(base::BlockPool& pool, base::Chain& out, std::size_t room);
   bool has_output() const;  // collect() would give something
+  // Instead of collect() when there is no room at all: streams that wait are told when they no longer do.
+  void postpone();
 
   // Server: an interim or the final head. Hop-by-hop fields stay behind, as in h1_write. `whole`: no body follows.
   // 101 is sent as the 200 of an extended CONNECT (RFC 8441).

@@ -126,10 +126,9 @@ void H2Session::State::reset_came(const nghttp2_frame& frame) {
 }
 
 void H2Session::State::goaway_came(StreamId last) {
-  if (role == Role::server) return;
   std::vector<StreamId> unseen;
   for (const auto& stream : streams) {
-    if (stream->id > last) unseen.push_back(stream->id);
+    if (role == Role::client && stream->id > last) unseen.push_back(stream->id);
   }
   const bool first = !peer_going_away;
   peer_going_away = true;  // before the listener looks for another place for them

@@ -166,13 +166,15 @@ std::uint16_t read_status(std::string_view text) {
   return status;
 }
 
-// RFC 9113 8.1: the stream's end is the message's end; a length only foretells it.
+// RFC 9113 8.1: the stream's end is the message's end; a length only foretells it. Where the head is all there is, the
+// length is known after all: without it a client of HTTP/1 would wait for the connection to close.
 void conclude_response(const SectionFacts& facts, Method request_method, bool ends_stream, ResponseHead& out) {
+  const bool never_has_body =
+      out.interim() || request_method == Method::head || out.status == no_content || out.status == not_modified;
   out.reason = reason_phrase(out.status);
-  out.has_length = facts.has_length && out.status != no_content && !out.interim();
+  out.has_length = facts.has_length ? out.status != no_content && !out.interim() : ends_stream && !never_has_body;
   out.content_length = facts.content_length;
-  if (ends_stream || out.interim() || request_method == Method::head || out.status == no_content ||
-      out.status == not_modified) {
+  if (ends_stream || never_has_body) {
     out.framing = Framing::none;
   } else {
     out.framing = facts.has_length ? Framing::length : Framing::chunked;

@@ -66,6 +66,8 @@ void H2Session::collect(base::BlockPool& pool, base::Chain& out, std::size_t roo
   state.note_held_back();
 }
 
+void H2Session::postpone() { state_->note_held_back(); }
+
 bool H2Session::has_output() const {
   return !state_->control_frames.empty() || nghttp2_session_want_write(state_->session.get()) != 0;
 }

@@ -106,11 +106,31 @@ H2Session::State::Admission H2Session::State::admit(std::string_view bytes) {
   FrameHeader header;
   while (!rest.empty()) {
     if (!scan.next(rest, header)) continue;
-    const char* overspent = budget.take(header, now);
-    if (overspent == nullptr && !header.is_broken_priority()) continue;
-    return {.size = bytes.size() - rest.size() - 1, .overspent = overspent, .broken = overspent == nullptr};
+    Admission admission{.size = bytes.size() - rest.size() - 1, .overspent = budget.take(header, now)};
+    if (admission.overspent == nullptr) find_broken_rule(header, admission);
+    if (admission.overspent != nullptr || admission.broken != nullptr) return admission;
   }
   return {.size = bytes.size()};
+}
+
+// The rules that nghttp2 does not watch over.
+void H2Session::State::find_broken_rule(const FrameHeader& header, Admission& admission) {
+  if (header.is_broken_priority()) {
+    admission.broken = "malformed PRIORITY frame";
+    admission.code = NGHTTP2_PROTOCOL_ERROR;
+  }
+  if (role == Role::client) return;
+  switch (history.take(header)) {
+    case H2History::Verdict::possible: return;
+    case H2History::Verdict::ended:
+      admission.broken = "frame on a stream that the client had ended";
+      admission.code = NGHTTP2_STREAM_CLOSED;
+      return;
+    case H2History::Verdict::passed_over:
+      admission.broken = "stream with a lower id than one before it";
+      admission.code = NGHTTP2_PROTOCOL_ERROR;
+      return;
+  }
 }
 
 void H2Session::State::feed(const base::Slice& bytes) {
@@ -137,7 +157,7 @@ H2Session::Status H2Session::receive(const base::Slice& bytes, base::Instant now
   const State::Admission admission = state.admit(bytes.view());
   state.feed(bytes.part(0, static_cast<std::uint32_t>(admission.size)));
   state.spend(admission.overspent);
-  if (admission.broken) state.fail(state.protocol_error(), "malformed PRIORITY frame", NGHTTP2_PROTOCOL_ERROR);
+  if (admission.broken != nullptr) state.fail(state.protocol_error(), admission.broken, admission.code);
   state.take_control_frames();
   return state.status;
 }

@@ -18,6 +18,7 @@
 #include "wire/h2_block.h"
 #include "wire/h2_budget.h"
 #include "wire/h2_frame_scan.h"
+#include "wire/h2_history.h"
 
 namespace ebb::wire {
 
@@ -75,9 +76,11 @@ struct H2Session::State {
   struct Admission {
     std::size_t size = 0;             // bytes before the end of the header of a frame that may not stand there
     const char* overspent = nullptr;  // which budget it would overspend
-    bool broken = false;
+    const char* broken = nullptr;     // or which rule it breaks,
+    std::uint32_t code = 0;           // and the error that this is
   };
   Admission admit(std::string_view bytes);
+  void find_broken_rule(const FrameHeader& header, Admission& admission);
   void feed(const base::Slice& bytes);
 
   // h2_callbacks.cc: what nghttp2 calls, and which leads to the functions below
@@ -120,6 +123,7 @@ struct H2Session::State {
 
   H2Budget budget;
   FrameScan scan;
+  H2History history;  // server
   HeaderBlock block;
   base::Instant now{};
   const base::Slice* received = nullptr;  // during feed()

@@ -97,7 +97,7 @@ TEST(H2End, ACompleteResponseMayEndTheRequestEarly) {
   EXPECT_EQ(both.server.session.streams(), 1u);
   both.server.session.reset(1, Cause::completed);
   both.run();
-  EXPECT_THAT(both.client.told.events, ElementsAre("response 1 413 none", "failed 1 completed"));
+  EXPECT_THAT(both.client.told.events, ElementsAre("response 1 413 none 0", "failed 1 completed"));
 }
 
 TEST(H2End, AnAnswerBeforeTheRequestsEndLeavesBeforeTheReset) {

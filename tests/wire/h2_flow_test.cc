@@ -52,6 +52,19 @@ TEST(H2Flow, TheConnectionsWindowBoundsAllStreams) {
   EXPECT_EQ(total(), 256u << 10);
 }
 
+// Seen with 1,000 streams: what the gate held back while the socket was full left with the next collect(), and nobody
+// was told to go on.
+TEST(H2Flow, WhatWaitedWhileNothingCouldLeaveIsToldWhenItHasLeft) {
+  RawClient client;
+  client.headers(1, get_fields());
+  client.end.session.respond(1, make_response(200), false);
+  client.end.send(1, "held back");
+  client.end.session.postpone();
+  EXPECT_EQ(client.end.told.events.size(), 1u);
+  client.end.take();
+  EXPECT_EQ(client.end.told.events.back(), "drained 1");
+}
+
 TEST(H2Flow, AReaderThatKeepsUpGetsEverything) {
   Joined both;
   both.client.told.when_payload = [&both](StreamId id, std::size_t size) { both.client.session.consumed(id, size); };

@@ -218,7 +218,7 @@ TEST(H2Refusal, MalformedResponsesFailTheirStreamOnly) {
   RawServer large;
   large.headers(field(":status", "200") + field("x", std::string(16360, 'a')), true);
   large.headers("", true);
-  EXPECT_THAT(large.end.told.events, ElementsAre("response 1 200 none"));
+  EXPECT_THAT(large.end.told.events, ElementsAre("response 1 200 none 0"));
   RawServer low;
   low.headers(field(":status", "099"), true);
   EXPECT_THAT(low.end.told.events, ElementsAre("failed 1 backend_bad_response"));
