@@ -128,15 +128,20 @@ void Clients::read_head(ClientConnection& client) {
   if (first_bytes) step(client, Event::bytes);
   const wire::HeadLimits limits = core_.head_limits();
   if (client.input.slices() > 1) gather(core_.reactor.blocks(), client.input, limits.head_bytes);
-  if (first_bytes && is_h2_preface(client)) return;
-  const Parsed parsed = wire::parse_request(client.input.front().view(), limits, core_.request);
+  const wire::Preface preface = preface_of(client);
+  if (preface == wire::Preface::whole) return begin_h2(client);
+  const Parsed parsed = preface == wire::Preface::incomplete
+                            ? Parsed{.status = Parsed::Status::incomplete}
+                            : wire::parse_request(client.input.front().view(), limits, core_.request);
   switch (parsed.status) {
     case Parsed::Status::incomplete:
       gather(core_.reactor.blocks(), client.input, limits.head_bytes);
       // The time for a head begins with its first byte and is not renewed by later ones.
       if (first_bytes) core_.arm(client.timer, core_.timeouts().client_head);
       return;
-    case Parsed::Status::refused: return refuse(client, parsed.cause, parsed.why);
+    case Parsed::Status::refused:
+      if (wire::speaks_no_http(client.input.front().view())) return close(client.self, parsed.cause, CloseMode::flush);
+      return refuse(client, parsed.cause, parsed.why);
     case Parsed::Status::complete: break;
   }
   step(client, Event::head_complete);
@@ -151,14 +156,15 @@ void Clients::read_head(ClientConnection& client) {
   if (client.life.is(State::serving) && !client.input.empty()) core_.reactor.receive(client.socket, Receive::paused);
 }
 
-// HTTP/2 with prior knowledge (RFC 9113 3.3): its preface begins like no request that we serve. A first segment that
-// is shorter than "PRI " is too rare to wait for.
-bool Clients::is_h2_preface(ClientConnection& client) {
-  if (client.secure != nullptr || !client.input.front().view().starts_with("PRI * HTTP/2.0\r\n")) return false;
+wire::Preface Clients::preface_of(ClientConnection& client) {
+  const bool taken = client.secure == nullptr && client.listener->model.http2;
+  return taken ? wire::find_h2_preface(client.input.front().view()) : wire::Preface::absent;
+}
+
+void Clients::begin_h2(ClientConnection& client) {
   speak_h2(client);
   Chain input = std::move(client.input);
   while (!input.empty() && !client.life.ended()) core_.h2_clients->on_received(client, input.pop_front());
-  return true;
 }
 
 void Clients::refuse(ClientConnection& client, Cause cause, const char* why) {
@@ -281,7 +287,7 @@ void Clients::notify_end(ClientConnection& client) {
   if (client.secure == nullptr || !client.secure->session.handshake_done()) return;
   Chain cipher;
   client.secure->session.close_notify(core_.reactor.blocks(), cipher);
-  core_.reactor.send(client.socket, std::move(cipher));
+  if (!cipher.empty()) core_.reactor.send(client.socket, std::move(cipher));
 }
 
 void Clients::finish(ClientConnection& client) {

@@ -12,6 +12,7 @@
 #include "gate/front.h"
 #include "gate/h2_client_session.h"
 #include "lifecycle/client_connection.h"
+#include "wire/h2_preface.h"
 
 namespace ebb::gate {
 
@@ -112,7 +113,8 @@ class Clients : public Front {
   void take_plain(ClientConnection& client, base::Slice bytes);
   void secured(ClientConnection& client);
   void speak_h2(ClientConnection& client);
-  bool is_h2_preface(ClientConnection& client);
+  static wire::Preface preface_of(ClientConnection& client);
+  void begin_h2(ClientConnection& client);
   bool take_cipher(ClientConnection& client, base::Slice bytes, base::Chain& plain);
   void read_head(ClientConnection& client);
   void refuse(ClientConnection& client, base::Cause cause, const char* why);

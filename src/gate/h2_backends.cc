@@ -398,7 +398,7 @@ void H2Backends::schedule(BackendConnection& connection) {
 void H2Backends::send_now(BackendConnection& connection) {
   connection.h2->scheduled = false;
   const std::size_t waiting = core_.reactor.unsent(connection.socket);
-  if (waiting >= output_high_water) return;  // on_drained comes back here
+  if (waiting >= output_high_water) return connection.h2->codec.postpone();  // on_drained comes back here
   Chain out;
   connection.h2->codec.collect(core_.reactor.blocks(), out, output_high_water - waiting);
   if (!out.empty()) core_.backends->send(connection, std::move(out));

@@ -21,10 +21,10 @@ class H2ClientSession final : public wire::H2Listener {
   void on_whole(wire::StreamId stream, std::string_view trailers) override;
   void on_stream_failed(wire::StreamId stream, base::Cause cause, bool unprocessed) override;
   void on_stream_drained(wire::StreamId stream) override;
+  void on_going_away() override { client_leaves = true; }
   // A server hears none of these.
   void on_response(wire::StreamId, const wire::ResponseHead&) override {}
   void on_ping_answered() override {}
-  void on_going_away() override {}
 
  private:
   H2Clients& owner_;
@@ -36,6 +36,7 @@ class H2ClientSession final : public wire::H2Listener {
   std::uint32_t exchanges = 0;  // running on its streams
   bool scheduled = false;       // it has output to collect
   bool going_away = false;
+  bool client_leaves = false;  // it has sent GOAWAY: what runs is finished, then nothing more will come
 };
 
 }  // namespace ebb::gate

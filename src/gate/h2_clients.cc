@@ -57,7 +57,7 @@ void H2Clients::on_received(ClientConnection& client, Slice bytes) {
   }
   // The client has had time to see the warning: what it opens from now on is refused, and it can tell.
   if (session.going_away) session.codec.go_away(Cause::shutdown);
-  if (session.codec.has_output()) schedule(client);
+  if (session.codec.has_output() || session.client_leaves) schedule(client);
 }
 
 void H2Clients::on_request(Handle client_handle, StreamId id, const wire::RequestHead& head) {
@@ -286,7 +286,7 @@ void H2Clients::schedule(ClientConnection& client) {
 void H2Clients::send_now(ClientConnection& client) {
   client.h2->scheduled = false;
   const std::size_t waiting = core_.clients->unsent(client);
-  if (waiting >= output_high_water) return;  // on_drained comes back here
+  if (waiting >= output_high_water) return client.h2->codec.postpone();  // on_drained comes back here
   Chain out;
   client.h2->codec.collect(core_.reactor.blocks(), out, output_high_water - waiting);
   if (!out.empty()) core_.clients->send(client, std::move(out));
@@ -302,8 +302,9 @@ bool H2Clients::send_scheduled() {
       if (client == nullptr || client->life.ended()) continue;
       send_now(*client);
       H2ClientSession& session = *client->h2;
-      if (session.going_away && session.exchanges == 0 && session.streams.empty()) {
-        core_.clients->close(handle, Cause::shutdown, CloseMode::flush);
+      const bool wanted = !session.going_away && !session.client_leaves;
+      if (!wanted && session.exchanges == 0 && session.streams.empty()) {
+        core_.clients->close(handle, session.going_away ? Cause::shutdown : Cause::client_closed, CloseMode::flush);
       }
     }
     std::erase_if(ending_, [this](Handle handle) {

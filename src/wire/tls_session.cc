@@ -154,7 +154,10 @@ TlsSession::Status TlsSession::receive(base::BlockPool& pool, base::Slice receiv
   State& state = *state_;
   if (state.status != Status::open) return state.status;
   SSL* ssl = state.ssl.get();
-  Transfer transfer{pool, received.view(), cipher, &state.greeting};
+  // RFC 8446 6.1: close_notify closes our side. An alert or a KeyUpdate that would follow it has no way out.
+  base::Chain unheard;
+  const bool closed = (SSL_get_shutdown(ssl) & SSL_SENT_SHUTDOWN) != 0;
+  Transfer transfer{pool, received.view(), closed ? unheard : cipher, &state.greeting};
   const TransferScope scope(ssl, transfer);
   if (!handshake_done()) {
     if (const Status status = state.shake_hands(); status != Status::open || !handshake_done()) return status;

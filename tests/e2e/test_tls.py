@@ -147,3 +147,25 @@ def test_close_notify_ends_a_response_that_ends_with_the_connection(router, back
     with one.dial(tls=trusting_context()) as client:
         client.send(b"GET / HTTP/1.0\r\nHost: localhost\r\n\r\n")
         assert client.read_to_end().endswith(b"until the end")
+
+
+@pytest.mark.parametrize("after", [b"\x17\x03\x03\x00\x20" + bytes(32), b"no record at all"], ids=["bad record", "no record"])
+def test_words_behind_the_end_of_our_side_harm_nobody(router, backend, pair, after):
+    """The router has closed its side after a refusal and cannot answer with an alert any more."""
+    one = router(secure(backend(awkward.named("x")), [pair]))
+    incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+    session = trusting_context().wrap_bio(incoming, outgoing, server_hostname="localhost")
+    with one.dial() as client:
+        while True:
+            try:
+                session.do_handshake()
+                break
+            except ssl.SSLWantReadError:
+                client.send(outgoing.read())
+                incoming.write(client.socket.recv(65536))
+        session.write(b"GET / HTTP/1.1\r\nbroken\r\n\r\n")
+        client.send(outgoing.read())
+        client.read_to_end()  # until its FIN
+        client.send(after)
+        wait_until(lambda: one.metric("ebbgate_connections", side="client") == 0)
+    assert one.get(tls=trusting_context()).status == 200
