@@ -23,6 +23,7 @@ void Connections::on_accepted(Owner, reactor::SocketId socket, const base::Addre
   connection.handle = handle;
   connection.timer.set_owner({connection_owner, handle});
   reactor_.adopt(socket, {connection_owner, handle});
+  step(connection, Event::plain);
   await_request(connection);
 }
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "app/backend_tls.h"
 #include "app/listener_tls.h"
 #include "config/load.h"
 #include "observe/text_escape.h"
@@ -59,6 +60,10 @@ CheckReport check(const std::string& config_path) {
   for (const routes::ListenerModel& listener : model.listeners) {
     if (listener.protocol != routes::Protocol::https) continue;
     const auto context = build_tls(listener, tickets);
+    if (!context) report.errors.insert(report.errors.end(), context.error().begin(), context.error().end());
+  }
+  for (const routes::BackendModel& backend : model.backends) {
+    const auto context = build_backend_tls(backend);
     if (!context) report.errors.insert(report.errors.end(), context.error().begin(), context.error().end());
   }
   return report;

@@ -1,23 +1,43 @@
 #include "app/listener_tls.h"
 
-#include "config/certificates.h"
+#include "app/pem_files.h"
 
 namespace ebb::app {
 
+namespace {
+
+wire::ClientCertificates mode_of(routes::ClientCertificates mode) {
+  switch (mode) {
+    case routes::ClientCertificates::none: return wire::ClientCertificates::none;
+    case routes::ClientCertificates::optional: return wire::ClientCertificates::optional;
+    case routes::ClientCertificates::required: return wire::ClientCertificates::required;
+  }
+  return wire::ClientCertificates::none;
+}
+
+}  // namespace
+
 std::expected<std::shared_ptr<const wire::ServerContext>, config::Diagnostics> build_tls(
     const routes::ListenerModel& listener, std::shared_ptr<wire::TicketKeys> tickets) {
-  auto texts = config::read_certificates(listener);
-  if (!texts) return std::unexpected(std::move(texts.error()));
-
-  wire::ServerOptions options{.refuse_unknown_names = listener.refuse_unknown_names,
-                              .alpn = {"h2", "http/1.1", "http/1.0"}};
-  for (config::CertificateText& text : *texts) {
-    options.certificates.push_back({std::move(text.certificate_pem), std::move(text.key_pem), std::move(text.origin)});
+  const std::string owner = "listener \"" + listener.name + "\"";
+  PemFiles files(owner);
+  wire::ServerOptions options{.refuse_unknown_names = listener.refuse_unknown_names};
+  if (listener.http2) options.alpn.insert(options.alpn.begin(), "h2");
+  for (const routes::CertificateFiles& certificate : listener.certificates) {
+    options.certificates.push_back({files.read(certificate.certificate, "certificate"),
+                                    files.read(certificate.key, "key"), certificate.certificate,
+                                    files.read(certificate.ocsp, "OCSP response")});
   }
+  const routes::ClientCertificatesModel& clients = listener.client_certificates;
+  options.client_certificates = mode_of(clients.mode);
+  options.client_authorities = {files.read(clients.ca, "authorities of clients"), clients.ca};
+  options.client_revocations = {files.read(clients.crl, "revocation list"), clients.crl};
+  if (!files.problems().empty()) return std::unexpected(files.problems());
+
   auto context = wire::ServerContext::build(options, std::move(tickets));
   if (context) return std::move(*context);
   // The sentence names its file and the remedy.
-  return std::unexpected(config::Diagnostics{{"listener \"" + listener.name + "\"", 0, 0, "", context.error(), ""}});
+  return std::unexpected(config::Diagnostics{{owner, 0, 0, "", context.error(), ""}});
 }
 
 }  // namespace ebb::app

@@ -1,5 +1,6 @@
 #include "app/rollout.h"
 
+#include "app/backend_tls.h"
 #include "app/listener_tls.h"
 
 namespace ebb::app {
@@ -40,6 +41,14 @@ bool Rollout::build(config::Loaded& loaded, gate::Configuration& out, std::strin
     }
     place = std::move(*context);
     warn_of_expiry(listener, *place);
+  }
+  for (const routes::BackendModel& backend : loaded.model.backends) {
+    auto context = build_backend_tls(backend);
+    if (!context) {
+      reason = config::text_of(context.error());
+      return false;
+    }
+    out.backend_tls.push_back(std::move(*context));
   }
   const std::uint64_t generation = status().generation + 1;
   const std::vector<routes::Refusal> refusals =

@@ -30,6 +30,8 @@ enum class Side : std::uint8_t { none, client, backend, self };
   X(client_coding_refused,     client,  501, "the transfer coding is not implemented")                             \
   X(client_method_refused,     client,  405, "the method is not served here")                                      \
   X(client_expectation_failed, client,  417, "the expectation cannot be met")                                      \
+  X(client_address_refused,    client,  403, "the route does not serve this client address")                       \
+  X(client_rate_limited,       client,  429, "the client address asks for more than it may")                       \
   X(client_tls_failed,         client,    0, "the TLS handshake or a TLS record failed")                           \
   X(client_tls_timeout,        client,    0, "the TLS handshake did not end in time")                              \
   X(client_tls_name_refused,   client,    0, "no certificate serves the name that the client asked for")           \
@@ -67,7 +69,11 @@ enum class Side : std::uint8_t { none, client, backend, self };
   X(endpoint_gone,             none,      0, "the endpoint left the configuration")                                \
   X(tunnel_closed,             none,      0, "one end of the tunnel finished")                                     \
   X(tunnel_idle_timeout,       none,      0, "nothing went through the tunnel for too long")                       \
+  X(tunnel_max_age,            none,      0, "the tunnel was as old as it may get")                                \
+  X(flow_idle_timeout,         none,      0, "no datagram went either way for too long")                           \
+  X(flow_budget,               self,      0, "as many flows as may be; this one had been used least recently")     \
   X(request_timeout,           backend, 504, "the whole exchange took longer than its route allows")               \
+  X(try_timeout,               backend, 504, "one try took longer than its route allows")                          \
   X(listener_removed,          self,      0, "the listener left the configuration")                                \
   X(connection_limit,          self,    503, "the router holds as many connections as it may")                     \
   X(resource_limit,            self,    503, "the router ran out of descriptors or buffers")                       \

@@ -22,6 +22,7 @@ struct EndpointState;
 struct BackendTarget {
   const routes::BackendModel& model;
   const std::shared_ptr<const wire::ClientContext>& tls;  // null: plain
+  base::Slice preface{};  // goes before all else, TLS too; the connection then belongs to one client
 };
 
 class Back {

@@ -35,7 +35,8 @@ struct BackendConnection : base::ListNode<IdleTag> {
   std::uint32_t streams_max = 0;  // HTTP/2: at a time
   base::Duration max_age{};       // HTTP/2: then no new stream
   std::uint32_t served = 0;
-  base::Chain input;  // HTTP/1: received, not yet understood: a partial head
+  base::Slice preface;  // until it is connected: the header of the PROXY protocol
+  base::Chain input;    // HTTP/1: received, not yet understood: a partial head
   std::unique_ptr<SecureBackendLayer> secure;
   std::unique_ptr<H2BackendSession> h2;
 };

@@ -55,6 +55,10 @@ base::Result<Handle> Backends::connect(Handle endpoint_handle, const BackendTarg
   connection.streams_max = target.model.http2.streams;
   connection.max_age = target.model.http2.max_age;
   connection.timer.set_owner({owner_backend, self});
+  if (!target.preface.empty()) {
+    connection.preface = target.preface;
+    connection.idle_limit = 0;
+  }
   if (target.tls) connection.secure = std::make_unique<SecureBackendLayer>(target.tls);
   endpoint.connections += 1;
   core_.counters.backend_opened += 1;
@@ -174,6 +178,11 @@ void Backends::close_all(Cause cause) {
 void Backends::on_connected(Handle handle) {
   BackendConnection* connection = connections_.find(handle);
   if (connection == nullptr || connection->life.ended()) return;
+  if (!connection->preface.empty()) {
+    base::Chain out;
+    out.push(std::move(connection->preface));
+    core_.reactor.send(connection->socket, std::move(out));
+  }
   if (connection->secure == nullptr) {
     step(*connection, Event::connected);
     return established(*connection);
@@ -284,7 +293,7 @@ void Backends::bury() {
   dead_.clear();
 }
 
-void Backends::count_states(std::uint64_t (&states)[8]) {
+void Backends::count_states(observe::ConnectionStates& states) {
   connections_.for_each([&states](Handle, BackendConnection& connection) {
     if (!connection.life.ended()) states[static_cast<std::size_t>(connection.life.state())] += 1;
   });

@@ -54,7 +54,7 @@ class Backends : public Back {
   void on_timer(base::Handle connection);
 
   void bury();
-  void count_states(std::uint64_t (&states)[8]);
+  void count_states(observe::ConnectionStates& states);
   std::size_t size() const { return connections_.size() - dead_.size(); }
   template <class Callback>
   void for_each(Callback&& callback) {

@@ -38,25 +38,25 @@ void Clients::accept(const std::shared_ptr<ListenerState>& listener, reactor::So
   client.peer = peer;
   client.listener = listener;
   client.timer.set_owner({owner_client, self});
-  if (listener->tls != nullptr) {
-    client.life = lifecycle::ClientConnectionMachine(State::handshaking);
-    client.secure = std::make_unique<SecureLayer>(listener->tls);
-  }
-  // A new connection is expected to speak at once: its first head has the time of a head, not of an idle pause.
-  core_.arm(client.timer, client.secure ? core_.timeouts().tls_handshake : core_.timeouts().client_head);
   core_.reactor.adopt(socket, {owner_client, self});
   core_.reactor.receive(socket, Receive::watchful);
+  greet(client);
 }
 
 void Clients::on_received(Handle handle, Slice bytes) {
   ClientConnection* client = connections_.find(handle);
   if (client == nullptr || client->life.ended()) return;
   core_.counters.client_bytes_in += bytes.size();
-  if (client->secure == nullptr) return take_plain(*client, std::move(bytes));
+  if (client->life.is(State::greeting)) return take_greeting(*client, std::move(bytes));
+  take_bytes(*client, std::move(bytes));
+}
+
+void Clients::take_bytes(ClientConnection& client, Slice bytes) {
+  if (client.secure == nullptr) return take_plain(client, std::move(bytes));
   Chain plain;
-  const bool open = take_cipher(*client, std::move(bytes), plain);
-  while (!plain.empty() && !client->life.ended()) take_plain(*client, plain.pop_front());
-  if (!open && !client->life.ended()) on_peer_finished(handle);
+  const bool open = take_cipher(client, std::move(bytes), plain);
+  while (!plain.empty() && !client.life.ended()) take_plain(client, plain.pop_front());
+  if (!open && !client.life.ended()) on_peer_finished(client.self);
 }
 
 // Decrypts into `plain`. False when no more will come: close_notify, or a failure (the connection is then closed).
@@ -118,6 +118,7 @@ void Clients::take_plain(ClientConnection& client, Slice bytes) {
     case State::tunnelling: return core_.exchanges->on_tunnel_bytes_from_client(client.exchange, std::move(bytes));
     case State::multiplexing: return core_.h2_clients->on_received(client, std::move(bytes));
     case State::lingering:
+    case State::greeting:
     case State::handshaking:
     case State::closed: return;
   }
@@ -242,7 +243,9 @@ void Clients::answer(Handle end, const OwnAnswer& answer) {
 }
 
 void Clients::send_own(ClientConnection& client, const OwnAnswer& answer, bool keep) {
-  const std::string_view body = write_own_message(answer, core_.response, text_);
+  const std::string_view body = write_own_message(answer, core_.current->model().errors, core_.response, text_);
+  // The end of the stream tells where a call's answer ends; HTTP/1 has none.
+  core_.response.has_length = core_.response.has_length || answer.grpc;
   Chain out;
   out.push(
       wire::write_response(core_.reactor.blocks(), core_.response, {.client_minor = client.minor, .keep_alive = keep}));
@@ -344,6 +347,7 @@ void Clients::on_peer_finished(Handle handle) {
   if (client == nullptr || client->life.ended() || client->finished) return;
   client->finished = true;
   switch (client->life.state()) {
+    case State::greeting: return close(handle, Cause::client_closed, CloseMode::drop);
     case State::handshaking: return close(handle, Cause::client_tls_failed, CloseMode::drop);
     case State::idle: return close(handle, Cause::client_closed, CloseMode::flush);
     case State::reading: return close(handle, Cause::client_aborted, CloseMode::flush);
@@ -377,6 +381,7 @@ void Clients::on_timer(Handle handle) {
   ClientConnection* client = connections_.find(handle);
   if (client == nullptr || client->life.ended()) return;
   switch (client->life.state()) {
+    case State::greeting: return close(handle, Cause::client_head_timeout, CloseMode::drop);
     case State::handshaking: return close(handle, Cause::client_tls_timeout, CloseMode::drop);
     case State::idle: {
       if (still_reads(*client)) return;
@@ -442,7 +447,7 @@ void Clients::bury() {
   dead_.clear();
 }
 
-void Clients::count_states(std::uint64_t (&states)[8]) {
+void Clients::count_states(observe::ConnectionStates& states) {
   connections_.for_each([&states](Handle, ClientConnection& client) {
     if (!client.life.ended()) states[static_cast<std::size_t>(client.life.state())] += 1;
   });

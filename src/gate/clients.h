@@ -12,6 +12,7 @@
 #include "gate/front.h"
 #include "gate/h2_client_session.h"
 #include "lifecycle/client_connection.h"
+#include "wire/client_hello.h"
 #include "wire/h2_preface.h"
 
 namespace ebb::gate {
@@ -22,7 +23,9 @@ struct ListenerState {
   base::Label label = 0;
   std::shared_ptr<const wire::ServerContext> tls;  // of the newest snapshot; null: plain
   reactor::ListenerId id;
-  bool closing = false;  // left the configuration; connections that waited in its queue are still taken
+  routes::AddressSet proxies{};  // peers that begin with a header of the PROXY protocol
+  bool looks_at_names = false;   // some TLS is passed through: the ClientHello decides
+  bool closing = false;          // left the configuration; connections that waited in its queue are still taken
 };
 
 struct SecureLayer {
@@ -36,15 +39,17 @@ struct ClientConnection {
   base::Handle self;
   base::Handle exchange;  // HTTP/1, while serving or tunnelling
   lifecycle::ClientConnectionMachine life;
-  bool finished = false;         // the client's half is closed: it sends no more, but still reads
-  bool queued = false;           // in the list of those with input to look at
+  bool finished = false;  // the client's half is closed: it sends no more, but still reads
+  bool queued = false;    // in the list of those with input to look at
+  bool awaits_proxy_header = false;
   std::uint8_t minor = 1;        // HTTP/1.minor of the request in hand
   bool wants_keep = true;        // its wish for the connection
   bool keeps = true;             // what the response's head promised
   bool chunked = false;          // how the response's body is written
   bool close_delimited = false;  // only the close tells the client that it is over
   base::Timer timer;
-  base::Address peer;
+  base::Address peer;         // who the client is: the hop before us, or whom that hop speaks for
+  base::Address destination;  // what the client connected to, if a hop before us has said so
   std::shared_ptr<ListenerState> listener;
   std::unique_ptr<SecureLayer> secure;
   std::unique_ptr<H2ClientSession> h2;
@@ -98,7 +103,7 @@ class Clients : public Front {
   // would recurse.
   void read_queued();
   void bury();
-  void count_states(std::uint64_t (&states)[8]);
+  void count_states(observe::ConnectionStates& states);
   std::size_t size() const { return connections_.size() - dead_.size(); }
   template <class Callback>
   void for_each(Callback&& callback) {
@@ -110,6 +115,7 @@ class Clients : public Front {
   using State = lifecycle::ClientConnectionLife::State;
 
   void step(ClientConnection& client, Event event);
+  void take_bytes(ClientConnection& client, base::Slice bytes);
   void take_plain(ClientConnection& client, base::Slice bytes);
   void secured(ClientConnection& client);
   void speak_h2(ClientConnection& client);
@@ -127,6 +133,16 @@ class Clients : public Front {
   void arm_after_exchange(ClientConnection& client, base::Duration once_sent);
   bool still_reads(ClientConnection& client);
   void linger(ClientConnection& client);
+
+  // greeting.cc
+  void greet(ClientConnection& client);
+  void after_proxy_header(ClientConnection& client);
+  void take_greeting(ClientConnection& client, base::Slice bytes);
+  void look_at_name(ClientConnection& client);
+  void refuse_name(ClientConnection& client, wire::Alert alert);
+  void begin_plain(ClientConnection& client);
+  void begin_tls(ClientConnection& client);
+  void begin_bytes(ClientConnection& client, const routes::Route* route, std::string_view backend);
 
   Core& core_;
   base::SlotMap<ClientConnection> connections_;

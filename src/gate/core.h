@@ -12,6 +12,7 @@
 #include "observe/access_log.h"
 #include "observe/counters.h"
 #include "reactor/reactor.h"
+#include "routes/rate_limit.h"
 #include "wire/h1_head.h"
 
 namespace ebb::gate {
@@ -22,9 +23,17 @@ class Exchanges;
 class Backends;
 class H2Backends;
 class Endpoints;
+class Mirrors;
 
 // Who an event of the reactor is for.
-enum OwnerKind : std::uint32_t { owner_listener = 1, owner_client, owner_backend, owner_exchange };
+enum OwnerKind : std::uint32_t {
+  owner_listener = 1,
+  owner_client,
+  owner_backend,
+  owner_exchange,
+  owner_datagrams,
+  owner_flow
+};
 
 // Unsent output above this stops the side that produces it; the rest of a body waits in the kernel's buffers.
 inline constexpr std::size_t output_high_water = std::size_t{256} << 10;
@@ -46,6 +55,7 @@ struct Core {
   bool stopping = false;  // answers now end their connections
   std::uint32_t clients_max = UINT32_MAX;
   base::Rng random{0};
+  std::unique_ptr<routes::RateTable> rates{};  // made when a route asks for it
 
   // Heads are read into these: large, reused, valid only while their bytes are.
   wire::RequestHead request{};
@@ -57,6 +67,7 @@ struct Core {
   Backends* backends = nullptr;
   H2Backends* h2_backends = nullptr;
   Endpoints* endpoints = nullptr;
+  Mirrors* mirrors = nullptr;
 
   const routes::Timeouts& timeouts() const { return current->model().timeouts; }
   wire::HeadLimits head_limits() const {

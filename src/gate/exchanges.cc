@@ -1,10 +1,14 @@
 #include "gate/exchanges.h"
 
+#include <algorithm>
+
 #include "gate/backends.h"
 #include "gate/balance.h"
 #include "gate/h2_backends.h"
+#include "gate/head_fields.h"
+#include "gate/mirrors.h"
 #include "gate/own_answer.h"
-#include "wire/h1_write.h"
+#include "wire/proxy_protocol.h"
 
 namespace ebb::gate {
 
@@ -63,7 +67,9 @@ Handle Exchanges::begin(Front& front, Handle client_end, const wire::RequestHead
   exchange.client = client_end;
   exchange.timer.set_owner({owner_exchange, self});
   exchange.snapshot = core_.current;
-  exchange.route = core_.current->snapshot().match(head.authority, head.path);
+  const HeadFields fields(head.fields);
+  exchange.route = core_.current->snapshot().match(
+      {head.method_text, head.authority, head.path, client.listener->model.name, &fields});
   exchange.method = head.method;
   exchange.upgrade_asked = !head.upgrade.empty();
   exchange.grpc = head.method == wire::Method::post && is_grpc(head.fields);
@@ -75,16 +81,23 @@ Handle Exchanges::begin(Front& front, Handle client_end, const wire::RequestHead
     exchange.started_wall = core_.reactor.clock().wall();
     keep_text(exchange, head);
   }
-  char host[48];
-  const wire::Forwarding forwarding{{host, client.peer.write_host(host)},
-                                    client.secure != nullptr ? "https" : "http",
-                                    client.listener->model.bind.port()};
-  exchange.head = wire::write_request(core_.reactor.blocks(), head, forwarding);
-  const std::uint64_t limit = core_.current->model().limits.body_bytes;
-  if (limit != 0 && head.framing == wire::Framing::length && head.content_length > limit) {
-    exchange.refusal = Cause::client_body_too_large;
-  }
-  if (exchange.route == nullptr) exchange.refusal = Cause::route_not_found;
+  prepare(exchange, client, head);
+  return self;
+}
+
+Handle Exchanges::begin_bytes(Front& front, Handle client, const routes::Route* route, std::uint32_t backend) {
+  const Handle self = exchanges_.emplace();
+  Exchange& exchange = *exchanges_.find(self);
+  exchange.self = self;
+  exchange.front = &front;
+  exchange.client = client;
+  exchange.timer.set_owner({owner_exchange, self});
+  exchange.snapshot = core_.current;
+  exchange.route = route;
+  exchange.backend_index = backend;
+  exchange.bytes_only = true;
+  exchange.started = exchange.handed_over = exchange.first_byte = core_.reactor.now();
+  if (core_.log_format != observe::LogFormat::off) exchange.started_wall = core_.reactor.clock().wall();
   return self;
 }
 
@@ -92,51 +105,78 @@ void Exchanges::start(Handle handle) {
   Exchange* exchange = live(handle);
   if (exchange == nullptr) return;
   if (exchange->refusal != Cause::completed) return fail(*exchange, Event::failed, exchange->refusal);
+  if (decided(*exchange)) return answer_here(*exchange);
   choose(*exchange);
+  exchange = live(handle);
+  if (exchange != nullptr) send_mirrors(*exchange);
 }
 
 // An endpoint, then a connection to it: from its pool, or a new one. A loop, because a connection attempt may fail at
 // once and another endpoint be asked.
 void Exchanges::choose(Exchange& exchange) {
   LocalSnapshot& snapshot = *exchange.snapshot;
-  const routes::Backend& backend = snapshot.snapshot().backends()[exchange.route->backend];
-  BackendView& view = snapshot.views[exchange.route->backend];
+  const routes::Backend& backend = snapshot.snapshot().backends()[exchange.backend_index];
+  BackendView& view = snapshot.views[exchange.backend_index];
   for (;;) {
     const Handle chosen = choose_endpoint(*core_.endpoints, view, backend.model.balance, exchange.tried);
     EndpointState* endpoint = core_.endpoints->find(chosen);
     // When every endpoint was tried, the last failure tells more than "empty".
     if (endpoint == nullptr) return fail(exchange, Event::failed, exchange.last_failure);
     exchange.tries += 1;
+    begin_try(exchange);
     exchange.endpoint = chosen;
     endpoint->active += 1;
-    Back& back = back_for(backend.model, *endpoint);
-    if (!exchange.fresh_only) {
+    Back& back = back_for(backend.model, *endpoint, exchange.bytes_only);
+    const bool shares = !exchange.bytes_only && backend.model.proxy_protocol == routes::ProxyProtocol::off;
+    if (!exchange.fresh_only && shares) {
       const Handle pooled = back.lease(*endpoint, exchange.self, !wire::idempotent(exchange.method));
       if (pooled) {
-        step(exchange, Event::lease);
         return attach(exchange, back, pooled);
       }
     }
     const auto opened =
-        back.open(chosen, exchange.self, {backend.model, snapshot.backend_tls(exchange.route->backend)});
+        back.open(chosen, exchange.self,
+                  {backend.model, tls_for(exchange), proxy_header(exchange, backend.model.proxy_protocol)});
     if (opened) {
       step(exchange, Event::connect);
       exchange.back = &back;
       exchange.backend = *opened;
       // The rest of the body waits in the kernel until there is a connection.
       if (!exchange.request_whole) exchange.front->receive(exchange.client, Receive::paused);
-      return;
+      return arm_for_deadline(exchange);
     }
     detach_endpoint(exchange);
     exchange.tried.push_back(chosen);
     exchange.last_failure = opened.error().cause;
-    if (exchange.tries > backend.model.retries) return fail(exchange, Event::failed, exchange.last_failure);
+    if (exchange.tries > retries(exchange)) return fail(exchange, Event::failed, exchange.last_failure);
     core_.counters.retries[static_cast<std::size_t>(exchange.last_failure)] += 1;
   }
 }
 
+// TLS that is passed through is the client's own.
+const std::shared_ptr<const wire::ClientContext>& Exchanges::tls_for(const Exchange& exchange) const {
+  static const std::shared_ptr<const wire::ClientContext> plain;
+  const bool passed_through = exchange.route != nullptr && exchange.route->model.tls == routes::TlsMode::passthrough;
+  return passed_through ? plain : exchange.snapshot->backend_tls(exchange.backend_index);
+}
+
+base::Slice Exchanges::proxy_header(const Exchange& exchange, routes::ProxyProtocol version) {
+  if (version == routes::ProxyProtocol::off) return {};
+  wire::ProxyHeader header;
+  // A mirror has no client: its connection is the router's own.
+  if (const ClientConnection* client = exchange.front->connection(exchange.client); client != nullptr) {
+    const base::Address destination =
+        client->destination.valid() ? client->destination : core_.reactor.local_address(client->socket);
+    if (destination.valid()) header = {.source = client->peer, .destination = destination};
+  }
+  return wire::write_proxy_header(
+      core_.reactor.blocks(), version == routes::ProxyProtocol::v1 ? wire::ProxyVersion::v1 : wire::ProxyVersion::v2,
+      header);
+}
+
 // `auto` begins with a connection of its own, whose handshake tells what the endpoint speaks; later ones know.
-Back& Exchanges::back_for(const routes::BackendModel& model, const EndpointState& endpoint) {
+Back& Exchanges::back_for(const routes::BackendModel& model, const EndpointState& endpoint, bool bytes_only) {
+  if (bytes_only) return *core_.backends;
   switch (model.protocol) {
     case routes::BackendProtocol::http1: return *core_.backends;
     case routes::BackendProtocol::h2c:
@@ -150,7 +190,6 @@ Back& Exchanges::back_for(const routes::BackendModel& model, const EndpointState
 void Exchanges::on_leased(Handle handle, Back& back, Handle backend) {
   Exchange* exchange = live(handle);
   if (exchange == nullptr) return back.cancel(backend, Cause::cancelled);
-  step(*exchange, Event::lease);
   attach(*exchange, back, backend);
 }
 
@@ -177,6 +216,8 @@ void Exchanges::attach(Exchange& exchange, Back& back, Handle backend) {
   exchange.backend = backend;
   exchange.reused = back.reused(backend);
   exchange.handed_over = core_.reactor.now();
+  if (exchange.bytes_only) return become_tunnel(exchange, Event::opened);
+  step(exchange, Event::lease);
   send_request(exchange);
 }
 
@@ -200,16 +241,16 @@ void Exchanges::on_backend_failed(Handle handle, Cause cause, bool unprocessed) 
 
 // No final response has begun. The backend connection is closed.
 void Exchanges::retry_or_fail(Exchange& exchange, Cause cause, bool unprocessed) {
-  const routes::BackendModel& model = exchange.snapshot->snapshot().backends()[exchange.route->backend].model;
   const bool was_sent = !exchange.life.is(State::connecting);
-  const RetryVerdict verdict = lifecycle::may_retry({.response_begun = exchange.response_bytes,
-                                                     .request_sent = was_sent,
-                                                     .idempotent = wire::idempotent(exchange.method),
-                                                     .unprocessed = unprocessed,
-                                                     .connection_reused = exchange.reused,
-                                                     .body_replayable = exchange.replayable,
-                                                     .tries = exchange.tries,
-                                                     .tries_max = model.retries + 1});
+  const RetryVerdict verdict =
+      lifecycle::may_retry({.response_begun = exchange.response_bytes,
+                            .request_sent = was_sent,
+                            .idempotent = wire::idempotent(exchange.method),
+                            .unprocessed = unprocessed,
+                            .connection_reused = exchange.reused && cause != Cause::try_timeout,
+                            .body_replayable = exchange.replayable,
+                            .tries = exchange.tries,
+                            .tries_max = retries(exchange) + 1});
   if (verdict == RetryVerdict::no) return fail(exchange, Event::failed, cause);
   core_.counters.retries[static_cast<std::size_t>(cause)] += 1;
   if (verdict == RetryVerdict::another_endpoint) exchange.tried.push_back(exchange.endpoint);
@@ -242,10 +283,17 @@ void Exchanges::fail(Exchange& exchange, Event event, Cause cause) {
 void Exchanges::answer(Exchange& exchange, Cause cause) {
   if (exchange.front->connection(exchange.client) == nullptr) return;
   const int status = base::facts(cause).status;
-  if (status == 0) return exchange.front->cut(exchange.client, cause);
+  if (status == 0 || exchange.bytes_only) return exchange.front->cut(exchange.client, cause);
   exchange.status = static_cast<std::uint16_t>(status);
   OwnAnswer own = own_answer(cause, exchange.method, exchange.request_whole);
   own.grpc = exchange.grpc;
+  if (exchange.applied != nullptr) {
+    own.retry_after = exchange.applied->retry_after;
+    own.changes = &exchange.applied->response;
+  }
+  if (exchange.route != nullptr && exchange.route->policy != nullptr) {
+    own.body = routes::error_body(exchange.route->policy->model.errors, exchange.status);
+  }
   exchange.front->answer(exchange.client, own);
 }
 
@@ -273,11 +321,13 @@ void Exchanges::on_client_finished(Handle handle) {
 void Exchanges::end(Exchange& exchange, Cause cause) {
   const ClientConnection* client = exchange.front->connection(exchange.client);
   if (client != nullptr) record(exchange, *client, cause);
+  if (exchange.front == core_.mirrors) mirror_ended(cause);
   detach_endpoint(exchange);
   exchange.timer.disarm();
   exchange.body.clear();
   exchange.kept.clear();
   exchange.to_client.clear();
+  exchange.applied.reset();
   dead_.push_back(exchange.self);
 }
 
@@ -286,9 +336,9 @@ void Exchanges::record(const Exchange& exchange, const ClientConnection& client,
   const base::Instant now = core_.reactor.now();
   observe::ExchangeRecord record;
   record.listener = client.listener->label;
-  if (exchange.route != nullptr) {
-    record.route = exchange.route->label;
-    record.backend = exchange.snapshot->snapshot().backends()[exchange.route->backend].label;
+  if (exchange.route != nullptr) record.route = exchange.route->label;
+  if (exchange.backend_index != routes::no_backend) {
+    record.backend = exchange.snapshot->snapshot().backends()[exchange.backend_index].label;
   }
   if (endpoint != nullptr) {
     record.endpoint = endpoint->label;
@@ -337,17 +387,17 @@ std::size_t Exchanges::unsent_to_backend(const Exchange& exchange) const {
 
 // Who is waited for is seen from where bytes are stuck: a side with unsent output is the one that does not read.
 Exchanges::Patience Exchanges::patience(const Exchange& exchange, std::size_t to_client, std::size_t to_backend) const {
-  const routes::Timeouts& timeouts = exchange.snapshot->model().timeouts;
+  const ProgressLimits limits = progress_limits(exchange);
   switch (exchange.life.state()) {
     case State::uploading:
-      if (to_backend > 0) return {exchange.route->response_timeout, Cause::backend_write_timeout};
-      return {timeouts.client_body, Cause::client_body_timeout};
-    case State::awaiting: return {exchange.route->response_timeout, Cause::backend_response_timeout};
+      if (to_backend > 0) return {response_timeout(exchange), Cause::backend_write_timeout};
+      return {limits.client_body, Cause::client_body_timeout};
+    case State::awaiting: return {response_timeout(exchange), Cause::backend_response_timeout};
     case State::crossing:
     case State::downloading:
-      if (to_client > 0) return {timeouts.client_write, Cause::client_write_timeout};
-      return {timeouts.backend_body, Cause::backend_body_timeout};
-    case State::tunnelling: return {timeouts.tunnel_idle, Cause::tunnel_idle_timeout};
+      if (to_client > 0) return {exchange.snapshot->model().timeouts.client_write, Cause::client_write_timeout};
+      return {limits.backend_body, Cause::backend_body_timeout};
+    case State::tunnelling: return {limits.tunnel_idle, Cause::tunnel_idle_timeout};
     case State::choosing:
     case State::connecting:  // the connection has the deadline
     case State::ended: break;
@@ -360,12 +410,13 @@ void Exchanges::arm_for_state(Exchange& exchange) {
   const std::size_t to_client = unsent_to_client(exchange);
   const std::size_t to_backend = unsent_to_backend(exchange);
   exchange.unsent_before = to_client + to_backend;
-  core_.arm(exchange.timer, patience(exchange, to_client, to_backend).limit);
+  const base::Instant limit = core_.reactor.now() + patience(exchange, to_client, to_backend).limit;
+  core_.reactor.timers().arm(exchange.timer, std::min({limit, exchange.deadline, exchange.try_deadline}));
 }
 
 void Exchanges::on_timer(Handle handle) {
   Exchange* exchange = live(handle);
-  if (exchange == nullptr) return;
+  if (exchange == nullptr || end_if_overdue(*exchange)) return;
   const std::size_t to_client = unsent_to_client(*exchange);
   const std::size_t to_backend = unsent_to_backend(*exchange);
   const bool moves = to_client + to_backend != exchange->unsent_before;

@@ -1,15 +1,20 @@
 // One request and its response, from the complete head to the last byte. Owns Exchange objects and ties a client
-// (gate/front) to an endpoint (gate/back). Written in four files, in the order of a request's way:
+// (gate/front) to an endpoint (gate/back). Written in these files, in the order of a request's way:
 //   exchanges.cc      begin, choose, connect, retry, fail, end
+//   policy_path.cc    what the route asks for besides sending
+//   deadlines.cc      how long it may take
 //   request_path.cc   the request's body to the endpoint
 //   response_path.cc  the endpoint's answer to the client
+//   mirrors.cc        copies of the request
 //   tunnel.cc         both ways after 101
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "base/clock.h"
+#include "gate/applied_policy.h"
 #include "gate/back.h"
 #include "gate/clients.h"
 #include "gate/core.h"
@@ -30,11 +35,14 @@ struct Exchange {
   lifecycle::ExchangeMachine life;
   base::Timer timer;
   SnapshotRef snapshot;
-  const routes::Route* route = nullptr;
+  const routes::Route* route = nullptr;    // null: none matched, or a listener of bytes
+  std::unique_ptr<AppliedPolicy> applied;  // null: the route asks for nothing
+  std::uint32_t backend_index = routes::no_backend;
 
   wire::Method method = wire::Method::other;
   bool upgrade_asked = false;
   bool grpc = false;
+  bool bytes_only = false;       // a tunnel from the start: nothing is known of what it carries
   bool replayable = true;        // what was sent is still in `head` and `kept`
   bool fresh_only = false;       // a pooled connection was stale: the next try opens one
   bool head_sent = false;        // in this try
@@ -47,6 +55,8 @@ struct Exchange {
   base::Cause refusal = base::Cause::completed;  // decided with the head, answered by start()
   base::Cause last_failure = base::Cause::backend_empty;
   std::vector<base::Handle> tried;
+  base::Instant deadline = base::Instant::max();      // of the whole, then of the tunnel
+  base::Instant try_deadline = base::Instant::max();  // of this try
 
   base::Slice head;                             // of the request, in the form of HTTP/1
   wire::Framing framing = wire::Framing::none;  // of its body, as the head says
@@ -71,6 +81,11 @@ struct Exchange {
   std::size_t unsent_before = 0;  // when the deadline was set: has anything moved since?
   std::string text;               // method, authority, target, referer, user agent; filled only for the access log
   std::uint32_t text_ends[5] = {};
+
+  AppliedPolicy& apply() {
+    if (applied == nullptr) applied = std::make_unique<AppliedPolicy>();
+    return *applied;
+  }
 };
 
 class Exchanges {
@@ -79,6 +94,8 @@ class Exchanges {
 
   // A head is complete; its views are valid during the call. Body bytes may be fed before start().
   base::Handle begin(Front& front, base::Handle client, const wire::RequestHead& head);
+  // TCP, or TLS that is passed through: a tunnel as soon as there is a connection.
+  base::Handle begin_bytes(Front& front, base::Handle client, const routes::Route* route, std::uint32_t backend);
   void start(base::Handle exchange);
 
   // From an HTTP/1 client: takes what belongs to the body and leaves the rest.
@@ -114,6 +131,9 @@ class Exchanges {
   // A head that never became an exchange is recorded as well.
   void record_refusal(const ClientConnection& client, base::Cause cause);
 
+  // Nobody waits for them.
+  void end_mirrors(base::Cause cause);
+
   void bury();
   std::size_t size() const { return exchanges_.size() - dead_.size(); }
   template <class Callback>
@@ -131,7 +151,9 @@ class Exchanges {
   // exchanges.cc
   void choose(Exchange& exchange);
   void attach(Exchange& exchange, Back& back, base::Handle backend);
-  Back& back_for(const routes::BackendModel& model, const EndpointState& endpoint);
+  Back& back_for(const routes::BackendModel& model, const EndpointState& endpoint, bool bytes_only);
+  const std::shared_ptr<const wire::ClientContext>& tls_for(const Exchange& exchange) const;
+  base::Slice proxy_header(const Exchange& exchange, routes::ProxyProtocol version);
   void detach_endpoint(Exchange& exchange);
   void retry_or_fail(Exchange& exchange, base::Cause cause, bool unprocessed);
   void fail(Exchange& exchange, Event event, base::Cause cause);
@@ -148,6 +170,41 @@ class Exchanges {
   std::size_t unsent_to_backend(const Exchange& exchange) const;
   void arm_for_state(Exchange& exchange);
 
+  // policy_path.cc
+  void prepare(Exchange& exchange, const ClientConnection& client, const wire::RequestHead& head);
+  bool decided(const Exchange& exchange) const;
+  void refuse(Exchange& exchange, base::Cause cause);
+  void apply_policy(Exchange& exchange, const ClientConnection& client, const wire::RequestHead& head);
+  void admit(Exchange& exchange, const ClientConnection& client, const wire::RequestHead& head);
+  bool apply_cors(Exchange& exchange, const wire::RequestHead& head);
+  const routes::FieldEdits* choose_share(Exchange& exchange);
+  void note_grpc_timeout(Exchange& exchange, const wire::RequestHead& head);
+  std::uint64_t body_limit(const Exchange& exchange) const;
+  bool write_head(Exchange& exchange, const ClientConnection& client, const wire::RequestHead& head,
+                  const routes::FieldEdits* edits);
+  void answer_here(Exchange& exchange);
+
+  // deadlines.cc
+  struct ProgressLimits {
+    base::Duration client_body, backend_body, tunnel_idle;
+  };
+  ProgressLimits progress_limits(const Exchange& exchange) const;
+  base::Duration response_timeout(const Exchange& exchange) const;
+  std::uint32_t retries(const Exchange& exchange) const;
+  void begin_try(Exchange& exchange);
+  void arm_for_deadline(Exchange& exchange);
+  void begin_tunnel_age(Exchange& exchange);
+  bool end_if_overdue(Exchange& exchange);
+  bool has_place_for_status(const Exchange& exchange) const;
+  void end_call(Exchange& exchange, base::Cause cause);
+
+  // mirrors.cc
+  void choose_mirrors(Exchange& exchange, const wire::RequestHead& head);
+  void copy_payload(Exchange& exchange, const base::Slice& source, std::uint32_t at, std::uint32_t size);
+  void send_mirrors(Exchange& exchange);
+  void begin_mirror(const Exchange& original, std::uint32_t backend);
+  void mirror_ended(base::Cause cause);
+
   // request_path.cc
   void send_request(Exchange& exchange);
   bool add_request_payload(Exchange& exchange, const base::Slice& source, std::uint32_t at, std::uint32_t size);
@@ -161,7 +218,8 @@ class Exchanges {
   void note_first_byte(Exchange& exchange);
   bool read_response_heads(Exchange& exchange, base::Chain& input);
   enum class AfterHead : std::uint8_t { more_heads, body, over };
-  AfterHead take_response_head(Exchange& exchange, const wire::ResponseHead& head);
+  const wire::ResponseHead* with_changes(const Exchange& exchange, const wire::ResponseHead& received);
+  AfterHead take_response_head(Exchange& exchange, const wire::ResponseHead& received);
   void take_response_body(Exchange& exchange, base::Chain& input);
   void flush(Exchange& exchange);
   void response_moved(Exchange& exchange);
@@ -170,7 +228,7 @@ class Exchanges {
   void cut_short(Exchange& exchange, base::Cause cause);
 
   // tunnel.cc
-  void become_tunnel(Exchange& exchange);
+  void become_tunnel(Exchange& exchange, Event event);
   void on_tunnel_bytes_from_backend(Exchange& exchange, base::Slice bytes);
   void tunnel_finished(Exchange& exchange, OwnerKind side);
   void close_tunnel(Exchange& exchange, base::Cause cause);

@@ -50,11 +50,17 @@ class Fleet {
     std::thread thread;
   };
 
+  struct Bound {
+    base::Address address;
+    int type;  // SOCK_STREAM or SOCK_DGRAM
+    friend bool operator==(const Bound&, const Bound&) = default;
+  };
+
   Fleet() = default;
   void ask_all(const std::function<void(Worker&)>& question);
 
   std::vector<Member> members_;
-  std::vector<base::Address> bound_;  // listeners of the last configuration
+  std::vector<Bound> bound_;  // listeners of the last configuration
   bool stopped_ = false;
 };
 

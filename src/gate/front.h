@@ -8,20 +8,26 @@
 #include "base/cause.h"
 #include "base/slot_map.h"
 #include "reactor/reactor.h"
+#include "routes/policy_model.h"
 #include "wire/h1_head.h"
 
 namespace ebb::gate {
 
 struct ClientConnection;
+struct ResponseChanges;
 
 // An answer of the router's own.
 struct OwnAnswer {
   int status = 0;
   std::string_view words;
   base::Cause cause = base::Cause::completed;
-  bool head_only = false;      // the request was HEAD
-  bool grpc = false;           // the request was a call of gRPC
-  bool request_whole = false;  // nothing of the request is still to come
+  bool head_only = false;                        // the request was HEAD
+  bool grpc = false;                             // the request was a call of gRPC
+  bool request_whole = false;                    // nothing of the request is still to come
+  std::string_view location = {};                // of a redirect
+  std::uint64_t retry_after = 0;                 // in seconds; 0: not said, but for 503
+  const routes::ErrorBodyModel* body = nullptr;  // the route's, instead of a line of text
+  const ResponseChanges* changes = nullptr;      // by the route
 };
 
 class Front {

@@ -88,13 +88,12 @@ H2Stream& H2Clients::add_stream(ClientConnection& client, StreamId id) {
 }
 
 // Browsers send requests for every name of a certificate over one connection (RFC 9113 9.1.1). One whose name the
-// certificate of this connection does not cover came here by mistake: 421 makes the client open another.
+// certificate of this connection does not cover came here by mistake: 421 makes the client open another. A client that
+// asked for no name takes any.
 bool H2Clients::misdirected(const ClientConnection& client, std::string_view authority) const {
-  if (client.secure == nullptr) return false;
-  const wire::TlsSession& session = client.secure->session;
+  if (client.secure == nullptr || client.secure->session.server_name().empty()) return false;
   routes::HostBuffer buffer;
-  const std::string_view host = routes::normalise_host(authority, buffer);
-  return false && host != session.server_name();
+  return !client.secure->session.serves(routes::normalise_host(authority, buffer));
 }
 
 // An extended CONNECT (RFC 8441) as the upgrade of HTTP/1 that it stands for.
@@ -193,7 +192,7 @@ void H2Clients::answer(Handle end, const OwnAnswer& answer) {
 }
 
 void H2Clients::respond_own(H2Session& codec, StreamId id, const OwnAnswer& answer) {
-  const std::string_view body = write_own_message(answer, core_.response, text_);
+  const std::string_view body = write_own_message(answer, core_.current->model().errors, core_.response, text_);
   codec.respond(id, core_.response, body.empty());
   if (body.empty()) return;
   Chain out;

@@ -51,9 +51,11 @@ bool Exchanges::take_request_body(Exchange& exchange, Chain& bytes) {
 
 bool Exchanges::add_request_payload(Exchange& exchange, const base::Slice& source, std::uint32_t at,
                                     std::uint32_t size) {
-  append_payload(core_.reactor.blocks(), exchange.body, source, at, size, false);
   exchange.request_bytes += size;
-  const std::uint64_t limit = exchange.snapshot->model().limits.body_bytes;
+  if (decided(exchange)) return true;  // no endpoint will want it
+  append_payload(core_.reactor.blocks(), exchange.body, source, at, size, false);
+  if (exchange.applied != nullptr) copy_payload(exchange, source, at, size);
+  const std::uint64_t limit = body_limit(exchange);
   if (limit == 0 || exchange.request_bytes <= limit) return true;
   fail(exchange, Event::failed, Cause::client_body_too_large);
   return false;
@@ -74,8 +76,11 @@ void Exchanges::on_request_whole(Handle handle, std::string_view trailers) {
 }
 
 void Exchanges::request_arrived(Exchange& exchange) {
+  if (exchange.life.is(State::choosing)) return;  // start() is still to come
+  const Handle self = exchange.self;
   const bool connected = exchange.life.is(State::uploading) || exchange.life.is(State::crossing);
   if (connected) send_request(exchange);
+  if (live(self) != nullptr) send_mirrors(exchange);
 }
 
 void Exchanges::send_request(Exchange& exchange) {
@@ -134,7 +139,8 @@ bool Exchanges::pump_request(Exchange& exchange) {
   if (body.framing() != wire::Framing::length || body.remaining() < pump_bytes_min) return false;
   const reactor::SocketId from = exchange.front->bare_socket(exchange.client);
   const reactor::SocketId to = exchange.back->bare_socket(exchange.backend);
-  if (!from || !to) return false;
+  const bool copied = exchange.applied != nullptr && !exchange.applied->mirrors.empty();
+  if (!from || !to || copied) return false;
   exchange.front->receive(exchange.client, Receive::paused);
   if (exchange.back->unsent(exchange.backend) > 0) return true;
   exchange.replayable = false;

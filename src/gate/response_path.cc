@@ -56,13 +56,24 @@ bool Exchanges::read_response_heads(Exchange& exchange, Chain& input) {
   return false;
 }
 
+// The head with what the route changes about it; nullptr: it has no room for that.
+const wire::ResponseHead* Exchanges::with_changes(const Exchange& exchange, const wire::ResponseHead& received) {
+  if (exchange.applied == nullptr || exchange.applied->response.empty() || received.interim()) return &received;
+  wire::ResponseHead& changed = core_.response;
+  if (&changed != &received) changed = received;
+  return exchange.applied->response.apply(changed.fields) ? &changed : nullptr;
+}
+
 // Interim heads go on to the client as they come (RFC 9110 15.2); the final one begins the response.
-Exchanges::AfterHead Exchanges::take_response_head(Exchange& exchange, const wire::ResponseHead& head) {
-  const bool upgrade = head.status == 101;
-  if (upgrade && (!exchange.upgrade_asked || !exchange.request_whole)) {
+Exchanges::AfterHead Exchanges::take_response_head(Exchange& exchange, const wire::ResponseHead& received) {
+  const bool upgrade = received.status == 101;
+  const bool unasked = upgrade && (!exchange.upgrade_asked || !exchange.request_whole);
+  const wire::ResponseHead* changed = with_changes(exchange, received);
+  if (unasked || changed == nullptr) {
     fail(exchange, Event::failed, Cause::backend_bad_response);
     return AfterHead::over;
   }
+  const wire::ResponseHead& head = *changed;
   if (!head.interim()) {
     step(exchange, Event::response_began);
     exchange.kept.clear();
@@ -73,7 +84,7 @@ Exchanges::AfterHead Exchanges::take_response_head(Exchange& exchange, const wir
   exchange.front->add_head(exchange.client, head, exchange.request_whole, exchange.to_client);
   if (head.interim()) return AfterHead::more_heads;
   if (!upgrade) return AfterHead::body;
-  become_tunnel(exchange);
+  become_tunnel(exchange, Event::upgraded);
   return AfterHead::over;
 }
 

@@ -1,5 +1,5 @@
-// After 101 the exchange is a pair of byte streams. Each half ends on its own; when both have, or nothing has moved
-// for the tunnel's idle time, the tunnel is over.
+// After 101, or from the start, the exchange is a pair of byte streams. Each half ends on its own; when both have, or
+// nothing has moved for the tunnel's idle time, the tunnel is over.
 //
 // Before: gate/response_path.
 #include "gate/exchanges.h"
@@ -12,8 +12,9 @@ using base::Handle;
 using base::Slice;
 using reactor::Receive;
 
-void Exchanges::become_tunnel(Exchange& exchange) {
-  step(exchange, Event::upgraded);
+void Exchanges::become_tunnel(Exchange& exchange, Event event) {
+  step(exchange, event);
+  begin_tunnel_age(exchange);
   exchange.back->become_tunnel(exchange.backend);
   exchange.front->become_tunnel(exchange.client);
   exchange.to_client.push(exchange.back->early_bytes(exchange.backend));

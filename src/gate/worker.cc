@@ -8,23 +8,32 @@ using base::Cause;
 using base::Handle;
 using base::Owner;
 
+namespace {
+
+base::Rng seeded(const base::Clock& clock) {
+  return base::Rng(static_cast<std::uint64_t>(clock.wall().time_since_epoch().count()));
+}
+
+}  // namespace
+
 Worker::Worker(reactor::Reactor& reactor, const base::Labels& labels, const WorkerOptions& options)
-    : core_{.reactor = reactor, .labels = labels},
+    : core_{.reactor = reactor, .labels = labels, .random = seeded(reactor.clock())},
       clients_(core_),
       h2_clients_(core_),
       exchanges_(core_),
       backends_(core_),
       h2_backends_(core_),
-      endpoints_(core_) {
+      endpoints_(core_),
+      datagrams_(core_) {
   core_.access_log = options.access_log;
   core_.clients_max = options.clients_max;
-  core_.random = base::Rng(static_cast<std::uint64_t>(reactor.clock().wall().time_since_epoch().count()));
   core_.clients = &clients_;
   core_.h2_clients = &h2_clients_;
   core_.exchanges = &exchanges_;
   core_.backends = &backends_;
   core_.h2_backends = &h2_backends_;
   core_.endpoints = &endpoints_;
+  core_.mirrors = &mirrors_;
 }
 
 Worker::~Worker() {
@@ -50,9 +59,27 @@ std::vector<std::string> Worker::apply(Configuration configuration) {
   core_.log_format = log_format(next->model().access_log.format);
   core_.counters.generation = next->snapshot().generation();
   change_listeners(*next, problems);
+  datagrams_.change_listeners(*next, problems);
   bury();
   return problems;
 }
+
+namespace {
+
+bool passes_tls_through(const routes::Route& route) { return route.model.tls == routes::TlsMode::passthrough; }
+
+std::shared_ptr<ListenerState> make_listener(const LocalSnapshot& snapshot, std::size_t index, reactor::ListenerId id) {
+  const routes::Listener& listener = snapshot.snapshot().listeners()[index];
+  return std::make_shared<ListenerState>(
+      ListenerState{.model = listener.model,
+                    .label = listener.label,
+                    .tls = snapshot.configuration().tls[index],
+                    .id = id,
+                    .proxies = routes::AddressSet(listener.model.proxy_protocol_from),
+                    .looks_at_names = std::ranges::any_of(snapshot.snapshot().routes(), passes_tls_through)});
+}
+
+}  // namespace
 
 // A listener is known by its address: one that stays keeps its socket and gets the new certificates; its connections
 // keep what they began with.
@@ -61,6 +88,7 @@ void Worker::change_listeners(const LocalSnapshot& snapshot, std::vector<std::st
   const std::vector<routes::Listener>& wanted = snapshot.snapshot().listeners();
   std::vector<std::size_t> missing;
   for (std::size_t i = 0; i < wanted.size(); ++i) {
+    if (wanted[i].model.protocol == routes::Protocol::udp) continue;  // of gate/datagrams
     const auto known = std::find_if(unlisted.begin(), unlisted.end(), [&](Handle handle) {
       return (*listeners_.find(handle))->model.bind == wanted[i].model.bind;
     });
@@ -70,8 +98,7 @@ void Worker::change_listeners(const LocalSnapshot& snapshot, std::vector<std::st
     }
     // Connections hold the old state; a new one takes its place for those to come.
     std::shared_ptr<ListenerState>& place = *listeners_.find(*known);
-    place =
-        std::make_shared<ListenerState>(wanted[i].model, wanted[i].label, snapshot.configuration().tls[i], place->id);
+    place = make_listener(snapshot, i, place->id);
     unlisted.erase(known);
   }
   for (const Handle handle : unlisted) close_listener(handle);
@@ -84,8 +111,7 @@ void Worker::change_listeners(const LocalSnapshot& snapshot, std::vector<std::st
       listeners_.erase(handle);
       continue;
     }
-    *listeners_.find(handle) =
-        std::make_shared<ListenerState>(wanted[i].model, wanted[i].label, snapshot.configuration().tls[i], *opened);
+    *listeners_.find(handle) = make_listener(snapshot, i, *opened);
   }
 }
 
@@ -110,6 +136,8 @@ void Worker::drain(std::move_only_function<void()> when_quiet) {
   core_.stopping = true;
   for (const Handle handle : open_listeners()) close_listener(handle);
   clients_.close_idle(Cause::shutdown);
+  datagrams_.drain();
+  exchanges_.end_mirrors(Cause::shutdown);
   bury();
   tell_if_quiet();
 }
@@ -120,6 +148,7 @@ void Worker::tell_if_quiet() {
 
 void Worker::cut() {
   clients_.close_all(Cause::shutdown);
+  datagrams_.close_all(Cause::shutdown);
   backends_.close_all(Cause::shutdown);
   bury();
 }
@@ -179,11 +208,18 @@ void Worker::on_failed(Owner owner, const base::Error& error) {
   backends_.on_failed(owner.handle, error);
 }
 
+void Worker::on_datagram(Owner owner, const reactor::Datagram& datagram) { datagrams_.on_datagram(owner, datagram); }
+
+void Worker::on_unreachable(Owner owner, reactor::DatagramSocketId socket, const base::Error& error) {
+  datagrams_.on_unreachable(owner.handle, socket, error.cause);
+}
+
 void Worker::on_timer(Owner owner) {
   switch (owner.kind) {
     case owner_client: return clients_.on_timer(owner.handle);
     case owner_backend: return backends_.on_timer(owner.handle);
     case owner_exchange: return exchanges_.on_timer(owner.handle);
+    case owner_flow: return datagrams_.on_timer(owner.handle);
   }
 }
 
@@ -199,6 +235,10 @@ observe::Counters Worker::collect() {
   copy.receives = loop.receives;
   copy.sends = loop.sends;
   copy.spliced_bytes = loop.spliced_bytes;
+  copy.datagrams.flows = datagrams_.size();
+  copy.datagrams.overrun = loop.datagrams_overrun;
+  copy.datagrams.truncated = loop.datagrams_truncated;
+  copy.datagrams.unsent = loop.datagrams_unsent;
   copy.loop_lag_max = std::exchange(loop.lag_max, base::Duration{});
   return copy;
 }
@@ -207,7 +247,9 @@ Audit Worker::audit() {
   Audit audit{.clients = clients_.size(),
               .backends = backends_.size(),
               .exchanges = exchanges_.size(),
+              .flows = datagrams_.size(),
               .endpoints = endpoints_.size(),
+              .without_deadline = datagrams_.without_deadline(),
               .blocks_in_use = core_.reactor.blocks().bytes_in_use(),
               .snapshots = snapshots_alive_,
               .missing_transitions = core_.counters.missing_transitions};

@@ -11,10 +11,12 @@
 #include "gate/backends.h"
 #include "gate/clients.h"
 #include "gate/core.h"
+#include "gate/datagrams.h"
 #include "gate/endpoints.h"
 #include "gate/exchanges.h"
 #include "gate/h2_backends.h"
 #include "gate/h2_clients.h"
+#include "gate/mirrors.h"
 
 namespace ebb::gate {
 
@@ -28,6 +30,7 @@ struct Audit {
   std::size_t clients = 0;
   std::size_t backends = 0;
   std::size_t exchanges = 0;
+  std::size_t flows = 0;
   std::size_t endpoints = 0;
   std::size_t without_deadline = 0;  // live things that nothing would ever end
   std::size_t blocks_in_use = 0;
@@ -50,7 +53,7 @@ class Worker final : public reactor::Handler {
   void drain(std::move_only_function<void()> when_quiet = {});
   // Everything that is still open is cut.
   void cut();
-  bool quiet() const { return clients_.size() == 0 && exchanges_.size() == 0; }
+  bool quiet() const { return clients_.size() == 0 && exchanges_.size() == 0 && datagrams_.size() == 0; }
 
   observe::Counters collect();  // a copy, with the gauges of this moment
   Audit audit();
@@ -63,6 +66,8 @@ class Worker final : public reactor::Handler {
   void on_drained(base::Owner owner) override;
   void on_pumped(base::Owner owner, std::uint64_t moved, bool done) override;
   void on_failed(base::Owner owner, const base::Error& error) override;
+  void on_datagram(base::Owner owner, const reactor::Datagram& datagram) override;
+  void on_unreachable(base::Owner owner, reactor::DatagramSocketId socket, const base::Error& error) override;
   void on_timer(base::Owner owner) override;
   void on_round_end() override;
 
@@ -81,6 +86,8 @@ class Worker final : public reactor::Handler {
   Backends backends_;
   H2Backends h2_backends_;
   Endpoints endpoints_;
+  Mirrors mirrors_;
+  Datagrams datagrams_;
   base::SlotMap<std::shared_ptr<ListenerState>> listeners_;
   std::move_only_function<void()> when_quiet_;
 };

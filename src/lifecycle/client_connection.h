@@ -1,5 +1,8 @@
 // The life of a connection that a client opened.
 //
+//   greeting ───────▶ serving            TCP and TLS that is passed through: straight to a tunnel
+//    │  └──────────────┐
+//    ▼                 ▼
 //   handshaking ──▶ idle ◀──────────── kept ───────────┐
 //                    │ ▲                               │
 //              bytes │ └─ (no exchange without a head) │
@@ -13,7 +16,8 @@
 // From `idle` (ALPN) or `reading` (prior knowledge) a connection that speaks HTTP/2 becomes `multiplexing`: its streams
 // carry exchanges side by side, and it stays so until it is closed.
 //
-// `lingering` is RFC 9112 9.6: our side is finished, what the client still sends is read and thrown away, because a
+// `greeting` is what may come before TLS and HTTP: a header of the PROXY protocol, or a ClientHello that is only looked
+// at. `lingering` is RFC 9112 9.6: our side is finished, what the client still sends is read and thrown away, because a
 // close with unread bytes makes the kernel send a reset that may destroy the response on its way.
 #pragma once
 
@@ -22,8 +26,10 @@
 namespace ebb::lifecycle {
 
 #define EBB_CLIENT_STATES(X) \
-  X(handshaking) X(idle) X(reading) X(serving) X(tunnelling) X(multiplexing) X(lingering) X(closed)
+  X(greeting) X(handshaking) X(idle) X(reading) X(serving) X(tunnelling) X(multiplexing) X(lingering) X(closed)
 #define EBB_CLIENT_EVENTS(X)                                       \
+  X(handshake)     /* TLS begins */                                \
+  X(plain)         /* HTTP without TLS */                          \
   X(secured)       /* the TLS handshake is done */                 \
   X(bytes)         /* the first bytes of a head */                 \
   X(head_complete) /* an exchange begins */                        \
@@ -41,12 +47,19 @@ struct ClientConnectionLife {
   enum class Event : std::uint8_t { EBB_CLIENT_EVENTS(EBB_ENUMERATOR) };
   static constexpr std::string_view state_names[] = {EBB_CLIENT_STATES(EBB_ENUMERATOR_NAME)};
   static constexpr std::string_view event_names[] = {EBB_CLIENT_EVENTS(EBB_ENUMERATOR_NAME)};
-  static constexpr State first = State::idle;
+  static constexpr State first = State::greeting;
   static constexpr State last = State::closed;
 
   using S = State;
   using E = Event;
   static constexpr Row<State, Event> rows[] = {
+      {S::greeting, E::handshake, S::handshaking},
+      {S::greeting, E::plain, S::idle},
+      {S::greeting, E::head_complete, S::serving},
+      {S::greeting, E::deadline, S::closed},
+      {S::greeting, E::left, S::closed},
+      {S::greeting, E::ended, S::closed},
+
       {S::handshaking, E::secured, S::idle},
       {S::handshaking, E::deadline, S::closed},
       {S::handshaking, E::left, S::closed},

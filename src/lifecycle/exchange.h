@@ -27,6 +27,7 @@ namespace ebb::lifecycle {
   X(response_began) /* the final response's head is complete */       \
   X(response_whole) /* its last byte was handed on */                 \
   X(upgraded)       /* 101 */                                         \
+  X(opened)         /* a connection is there; nothing but bytes */    \
   X(retry)          /* it failed in a way that lets it be repeated */ \
   X(deadline)                                                         \
   X(failed) /* the endpoint, or our own refusal */                    \
@@ -45,11 +46,13 @@ struct ExchangeLife {
   static constexpr Row<State, Event> rows[] = {
       {S::choosing, E::connect, S::connecting},
       {S::choosing, E::lease, S::uploading},
+      {S::choosing, E::opened, S::tunnelling},
       {S::choosing, E::deadline, S::ended},
       {S::choosing, E::failed, S::ended},
       {S::choosing, E::client_left, S::ended},
 
       {S::connecting, E::lease, S::uploading},
+      {S::connecting, E::opened, S::tunnelling},
       {S::connecting, E::retry, S::choosing},
       {S::connecting, E::deadline, S::ended},
       {S::connecting, E::failed, S::ended},

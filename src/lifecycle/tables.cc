@@ -2,4 +2,5 @@
 #include "lifecycle/backend_connection.h"
 #include "lifecycle/client_connection.h"
 #include "lifecycle/exchange.h"
+#include "lifecycle/flow.h"
 #include "lifecycle/retry.h"

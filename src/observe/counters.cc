@@ -82,6 +82,10 @@ void Counters::add(const Counters& other) {
   backend_bytes_out += other.backend_bytes_out;
   tls_handshakes += other.tls_handshakes;
   tls_resumed += other.tls_resumed;
+  mirrors_answered += other.mirrors_answered;
+  mirrors_failed += other.mirrors_failed;
+  mirrors_left_out += other.mirrors_left_out;
+  datagrams.add(other.datagrams);
   log_lines_dropped += other.log_lines_dropped;
   missing_transitions += other.missing_transitions;
 

@@ -9,6 +9,7 @@
 
 #include "base/cause.h"
 #include "base/labels.h"
+#include "observe/datagram_counters.h"
 #include "observe/exchange_record.h"
 
 namespace ebb::observe {
@@ -37,6 +38,8 @@ struct Histogram {
   void add(const Histogram& other);
 };
 
+using ConnectionStates = std::array<std::uint64_t, 12>;
+
 struct Counters {
   static constexpr std::size_t series_max = 20'000;  // of `requests`, per worker
 
@@ -52,12 +55,14 @@ struct Counters {
   std::uint64_t client_bytes_in = 0, client_bytes_out = 0;
   std::uint64_t backend_bytes_in = 0, backend_bytes_out = 0;
   std::uint64_t tls_handshakes = 0, tls_resumed = 0;  // all that were completed; those of them that were resumed
+  std::uint64_t mirrors_answered = 0, mirrors_failed = 0, mirrors_left_out = 0;
+  DatagramCounters datagrams;
   std::uint64_t log_lines_dropped = 0;
   std::uint64_t missing_transitions = 0;  // a machine met a pair that its table does not have
 
   // Gauges: filled in when asked.
-  std::uint64_t client_connections[8] = {};  // by lifecycle state
-  std::uint64_t backend_connections[8] = {};
+  ConnectionStates client_connections = {};  // by lifecycle state
+  ConnectionStates backend_connections = {};
   std::uint64_t exchanges = 0;
   std::uint64_t buffer_bytes = 0;
   std::uint64_t snapshots_alive = 0;

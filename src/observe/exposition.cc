@@ -99,6 +99,34 @@ void write_retries(MetricWriter& out, const Counters& counters) {
   }
 }
 
+void write_mirrors(MetricWriter& out, const Counters& counters) {
+  out.counter("ebbgate_mirrors", "Copies of requests to mirrors, by what became of them.");
+  out.sample({{"outcome", "answered"}}, counters.mirrors_answered);
+  out.sample({{"outcome", "failed"}}, counters.mirrors_failed);
+  out.sample({{"outcome", "left_out"}}, counters.mirrors_left_out);
+}
+
+void write_datagrams(MetricWriter& out, const DatagramCounters& counters) {
+  out.gauge("ebbgate_flows", "Flows of datagrams: clients of udp listeners that were heard of recently.");
+  out.sample({}, counters.flows);
+  out.counter("ebbgate_flows_moved", "Flows that got another endpoint, by why they had to; causes that occurred.");
+  for (std::size_t cause = 0; cause < base::cause_count; ++cause) {
+    if (counters.flows_moved[cause] == 0) continue;
+    out.sample({{"cause", base::cause_table[cause].name}}, counters.flows_moved[cause]);
+  }
+  out.counter("ebbgate_datagrams", "Datagrams, by side and direction as the router sees it.");
+  out.sample({{"side", "backend"}, {"direction", "in"}}, counters.backend_in);
+  out.sample({{"side", "backend"}, {"direction", "out"}}, counters.backend_out);
+  out.sample({{"side", "client"}, {"direction", "in"}}, counters.client_in);
+  out.sample({{"side", "client"}, {"direction", "out"}}, counters.client_out);
+  out.counter("ebbgate_datagrams_dropped", "Datagrams that came and went no further, by why.");
+  out.sample({{"reason", "no_endpoint"}}, counters.without_endpoint);
+  out.sample({{"reason", "overrun"}}, counters.overrun);
+  out.sample({{"reason", "stopping"}}, counters.while_stopping);
+  out.sample({{"reason", "truncated"}}, counters.truncated);
+  out.sample({{"reason", "unsent"}}, counters.unsent);
+}
+
 void write_traffic(MetricWriter& out, const Counters& counters) {
   out.counter("ebbgate_bytes", "Bytes over sockets, by side and direction as the router sees it.");
   out.sample({{"side", "backend"}, {"direction", "in"}}, counters.backend_bytes_in);
@@ -174,7 +202,9 @@ void write_exposition(const Scrape& scrape, MetricFormat format, std::string& ou
   write_times(writer, scrape);
   write_connections(writer, scrape);
   write_retries(writer, scrape.counters);
+  write_mirrors(writer, scrape.counters);
   write_traffic(writer, scrape.counters);
+  write_datagrams(writer, scrape.counters.datagrams);
   write_access_log(writer, scrape);
   write_workers(writer, scrape);
   write_configuration(writer, scrape.counters);

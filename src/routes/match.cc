@@ -95,11 +95,6 @@ const Route* Snapshot::match(const RequestFacts& request) const {
   return found == RouteTable::none ? nullptr : &routes_[found];
 }
 
-const Route* Snapshot::match(std::string_view authority, std::string_view path) const {
-  const Route* route = match(RequestFacts{.authority = authority, .path = path});
-  return route == nullptr || route->backend == no_backend ? nullptr : route;
-}
-
 const Route* Snapshot::match_server_name(std::string_view name) const {
   const std::uint32_t found = table_.match_server_name(name);
   return found == RouteTable::none ? nullptr : &routes_[found];

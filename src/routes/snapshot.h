@@ -76,8 +76,11 @@ class Snapshot {
 
   // The route of a request, or nullptr; match.cc has the rules.
   const Route* match(const RequestFacts& request) const;
-  // By host and path alone, among the routes that have a backend.
-  const Route* match(std::string_view authority, std::string_view path) const;
+  // Its index; no_backend if there is none of that name.
+  std::uint32_t find_backend(std::string_view name) const {
+    const auto found = backend_by_name_.find(name);
+    return found == backend_by_name_.end() ? no_backend : found->second;
+  }
   // The passthrough route for the name that a client asks for in its ClientHello, or nullptr.
   const Route* match_server_name(std::string_view name) const;
 

@@ -112,6 +112,9 @@ void check_listeners(const Model& model, const BackendsByName& backends, Refusal
     if (!listener.proxy_protocol_from.empty() && listener.protocol == Protocol::udp) {
       refusals.refuse(key + ".proxy_protocol", "the PROXY protocol is read over TCP only", "remove the key");
     }
+    if (listener.connections_per_client > 0 && listener.protocol == Protocol::udp) {
+      refusals.refuse(key + ".connections_per_client", "a udp listener has no connections", "remove the key");
+    }
     check_backend_use(key + ".backend", listener, backends, refusals);
   }
 }

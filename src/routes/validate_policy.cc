@@ -46,6 +46,9 @@ void check_field_name(const std::string& key, const std::string& name, Refusals&
     if (!equal_in_any_case(own.name, name)) continue;
     refusals.refuse(key, name + " belongs to the connection, not to the message", std::string(own.remedy));
   }
+  if (lower_case(name).starts_with("x-client-certificate")) {
+    refusals.refuse(key, name + " says what the router knows about a client's certificate", std::string(leave_alone));
+  }
 }
 
 class PolicyChecks {

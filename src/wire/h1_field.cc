@@ -139,6 +139,15 @@ FieldId field_id(std::string_view name) {
   return known.name.size() == name.size() && is_name(name, known.name) ? known.id : FieldId::other;
 }
 
+bool names_client_certificate(std::string_view name) {
+  constexpr std::string_view family = "x-client-certificate";
+  if (name.size() < family.size() || (name.front() | 0x20) != family.front()) return false;
+  for (std::size_t i = 0; i < family.size(); ++i) {
+    if (family[i] == '-' ? name[i] != '-' && name[i] != '_' : (name[i] | 0x20) != family[i]) return false;
+  }
+  return true;
+}
+
 Method method_of(std::string_view text) {
   switch (text.size()) {
     case 3: return text == "GET" ? Method::get : text == "PUT" ? Method::put : Method::other;
@@ -164,6 +173,7 @@ bool is_field_value(std::string_view text) {
 // Of the fields that the router itself knows, only Referer and User-Agent change nothing about the message.
 bool may_be_trailer(const Field& field) {
   if (field.id != FieldId::other) return field.id == FieldId::referer || field.id == FieldId::user_agent;
+  if (names_client_certificate(field.name)) return false;
   return std::ranges::none_of(forbidden_in_trailers,
                               [&](std::string_view name) { return equals_ignoring_case(field.name, name); });
 }

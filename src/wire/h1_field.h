@@ -21,6 +21,9 @@ struct FieldLine {
 FieldLine read_field_line(const char* at, const char* end);
 
 FieldId field_id(std::string_view name);
+// X-Client-Certificate and all that begins so: what the router says about a client's certificate, and nobody else. An
+// underscore is as good as a dash, because interfaces such as CGI make one of both (RFC 3875 4.1.18).
+bool names_client_certificate(std::string_view name);
 Method method_of(std::string_view text);
 
 bool is_token(std::string_view text);

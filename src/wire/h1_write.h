@@ -7,19 +7,37 @@
 
 #include "base/block.h"
 #include "wire/h1_head.h"
+#include "wire/tls.h"
 
 namespace ebb::wire {
 
-// What the router adds to a request. X-Forwarded-For and Forwarded are appended to what the client sent;
-// X-Forwarded-Host, -Port and -Proto are replaced: a client does not choose them.
+// What becomes of Forwarded and X-Forwarded-*.
+enum class ForwardingMode : std::uint8_t {
+  append,   // X-Forwarded-For and Forwarded: ours behind what came; -Host, -Port and -Proto: ours, a client does not
+            // choose them
+  replace,  // ours alone
+  if_none,  // what came passes unchanged; ours if nothing came
+  never,    // what came passes unchanged
+};
+
+// A set of fields that the router knows.
+using FieldSet = std::uint32_t;
+constexpr FieldSet set_of(FieldId id) { return FieldSet{1} << static_cast<unsigned>(id); }
+
+// What the router tells an endpoint about the client.
 struct Forwarding {
   std::string_view client_host;  // address text without port; IPv6 without brackets
   std::string_view scheme;       // "http" or "https"
   std::uint16_t port = 0;        // of the listener
+  std::string_view host = {};    // that the client asked for; "": the head's
+  ForwardingMode mode = ForwardingMode::append;
+  bool trusted = false;     // the client is a proxy of ours: what it says about host, port and scheme is kept
+  FieldSet left_alone = 0;  // of ours: those that something else has decided about
+  const PeerCertificate* certificate = nullptr;  // that the client showed
 };
 
 // Upgrade requests keep `Connection: upgrade` and `Upgrade`. Chunked requests stay chunked. `Expect` is kept.
-// Host is written first, from `authority`. TE is sent on as `TE: trailers` only.
+// Host is written first, from `authority`. TE is sent on as `TE: trailers` only. X-Client-Certificate-* are ours alone.
 base::Slice write_request(base::BlockPool& pool, const RequestHead& head, const Forwarding& forwarding);
 
 struct ResponsePlan {

@@ -36,6 +36,9 @@ class Exposition : public testing::Test {
     }
     counters_.closed_by(base::Side::client, base::Cause::client_reset);
     counters_.retries[static_cast<std::size_t>(base::Cause::backend_closed)] = 5;
+    counters_.datagrams.flows_moved[static_cast<std::size_t>(base::Cause::backend_refused)] = 2;
+    counters_.datagrams.client_in = 9;
+    counters_.datagrams.overrun = 3;
     counters_.tls_handshakes = 10;
     counters_.tls_resumed = 4;
     counters_.client_connections[1] = 17;
@@ -106,6 +109,9 @@ TEST_F(Exposition, ShowsEachNumberUnderItsLabels) {
                   R"(ebbgate_connections_closed_total{side="client",cause="client_reset"})"),
             1);
   EXPECT_EQ(value("ebbgate_retries_total", R"(ebbgate_retries_total{cause="backend_closed"})"), 5);
+  EXPECT_EQ(value("ebbgate_flows_moved_total", R"(ebbgate_flows_moved_total{cause="backend_refused"})"), 2);
+  EXPECT_EQ(value("ebbgate_datagrams_total", R"(ebbgate_datagrams_total{side="client",direction="in"})"), 9);
+  EXPECT_EQ(value("ebbgate_datagrams_dropped_total", R"(ebbgate_datagrams_dropped_total{reason="overrun"})"), 3);
   EXPECT_EQ(value("ebbgate_loop_lag_max_seconds", "ebbgate_loop_lag_max_seconds"), 0.002);
   EXPECT_EQ(value("ebbgate_workers_silent", "ebbgate_workers_silent"), 1);
   EXPECT_EQ(value("ebbgate_build_info", R"(ebbgate_build_info{version="1.2.3"})"), 1);

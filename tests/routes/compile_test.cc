@@ -33,7 +33,7 @@ TEST_F(Compile, GivesGenerationLabelsAndIndices) {
   model_.routes.push_back(route("api.test", "/v1", "api"));
   ASSERT_THAT(refused_keys(), IsEmpty());
   EXPECT_EQ(snapshot_->generation(), 7u);
-  const Route* found = snapshot_->match("api.test", "/v1");
+  const Route* found = snapshot_->match({.authority = "api.test", .path = "/v1"});
   ASSERT_NE(found, nullptr);
   EXPECT_EQ(labels_.text(found->label), "api.test/v1");
   EXPECT_EQ(snapshot_->backends()[found->backend].model.name, "api");
@@ -44,7 +44,7 @@ TEST_F(Compile, GivesGenerationLabelsAndIndices) {
 TEST_F(Compile, AcceptsAnEmptyModelAndABackendWithoutEndpoints) {
   model_ = {};
   EXPECT_THAT(refused_keys(), IsEmpty());
-  EXPECT_EQ(snapshot_->match("any", "/"), nullptr);
+  EXPECT_EQ(snapshot_->match({.authority = "any", .path = "/"}), nullptr);
   model_.backends.push_back({.name = "later"});
   EXPECT_THAT(refused_keys(), IsEmpty());
 }

@@ -10,7 +10,7 @@ namespace ebb::routes {
 namespace {
 
 std::string matched(const Snapshot& snapshot, std::string_view authority, std::string_view path) {
-  const Route* route = snapshot.match(authority, path);
+  const Route* route = snapshot.match({.authority = authority, .path = path});
   return route == nullptr ? "none" : route->model.name;
 }
 
@@ -91,8 +91,8 @@ TEST(Match, TakesTheResponseTimeoutFromTheRouteElseFromTheBackend) {
   RouteModel own = route("a", "");
   own.timeout = std::chrono::seconds{3};
   const auto snapshot = compiled({own, route("b", "")});
-  EXPECT_EQ(snapshot->match("a", "/")->response_timeout, std::chrono::seconds{3});
-  EXPECT_EQ(snapshot->match("b", "/")->response_timeout, std::chrono::seconds{30});
+  EXPECT_EQ(snapshot->match({.authority = "a", .path = "/"})->response_timeout, std::chrono::seconds{3});
+  EXPECT_EQ(snapshot->match({.authority = "b", .path = "/"})->response_timeout, std::chrono::seconds{30});
 }
 
 // The rules once more, said as plainly as possible: a walk over all routes.
@@ -181,7 +181,8 @@ TEST(Match, ServesAHundredThousandRoutes) {
   for (int i = 0; i < 100'000; ++i) {
     const std::string number = std::to_string(i);
     const std::string host = i % 10 == 0 ? "x.y.w" + number + ".test" : "H" + std::to_string(i % 5000) + ".test";
-    const Route* found = snapshot->match(host, "/p" + number + "/more?q");
+    const std::string path = "/p" + number + "/more?q";
+    const Route* found = snapshot->match({.authority = host, .path = path});
     ASSERT_NE(found, nullptr) << i;
     ASSERT_EQ(found, &snapshot->routes()[static_cast<std::size_t>(i)]);
   }

@@ -168,8 +168,8 @@ TEST(Passthrough, RoutesAreFoundByServerNameAndNotByRequests) {
   EXPECT_EQ(snapshot->match_server_name("b.a.test")->model.name, "*.test");
   EXPECT_EQ(snapshot->match_server_name("test")->model.name, "*");
   EXPECT_EQ(snapshot->match_server_name("")->model.name, "*");
-  EXPECT_EQ(snapshot->match("a.test", "/"), nullptr);
-  EXPECT_NE(snapshot->match("b.test", "/"), nullptr);
+  EXPECT_EQ(snapshot->match({.authority = "a.test", .path = "/"}), nullptr);
+  EXPECT_NE(snapshot->match({.authority = "b.test", .path = "/"}), nullptr);
   EXPECT_EQ(compiled({route("b.test", "")})->match_server_name("b.test"), nullptr);
 }
 

@@ -231,9 +231,12 @@ TEST_F(Validate, KnowsWhatListenersOfEachProtocolNeed) {
   listener.http2 = true;
   listener.protocol = Protocol::udp;
   listener.proxy_protocol_from = {*Cidr::parse("10.0.0.0/8")};
+  listener.connections_per_client = 5;
   model_.backends[0].proxy_protocol = ProxyProtocol::v2;
-  EXPECT_THAT(refused(), ElementsAre("listeners[0].proxy_protocol", "listeners[0].backend"));
+  EXPECT_THAT(refused(), ElementsAre("listeners[0].proxy_protocol", "listeners[0].connections_per_client",
+                                     "listeners[0].backend"));
   listener.proxy_protocol_from.clear();
+  listener.connections_per_client = 0;
   listener.protocol = Protocol::tls_passthrough;
   EXPECT_THAT(refused(), ElementsAre("listeners[0].backend"));
   listener.backend = "";

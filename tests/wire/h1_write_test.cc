@@ -76,6 +76,67 @@ TEST_F(H1Write, DropsAForwardedValueWhoseOpenQuoteWouldSwallowOurs) {
   EXPECT_TRUE(request("GET / HTTP/1.1\r\nHost: a\r\nX-Forwarded-For: \"x\r\n\r\n").contains("For: \"x, 10.0.0.9\r\n"));
 }
 
+const std::string claims =
+    "X-Forwarded-For: 1.1.1.1\r\nX-Forwarded-Host: h\r\nX-Forwarded-Port: 1\r\nX-Forwarded-Proto: https\r\n"
+    "Forwarded: for=2.2.2.2\r\n";
+
+TEST_F(H1Write, ReplacesWhatWasForwarded) {
+  forwarding.mode = ForwardingMode::replace;
+  forwarding.trusted = true;  // asked to replace, it replaces everybody's
+  EXPECT_EQ(request("GET / HTTP/1.1\r\nHost: a\r\n" + claims + "\r\n"), "GET / HTTP/1.1\r\nHost: a\r\n" + ours);
+}
+
+TEST_F(H1Write, PassesWhatWasForwardedWhenItMayNotAdd) {
+  forwarding.mode = ForwardingMode::never;
+  EXPECT_EQ(request("GET / HTTP/1.1\r\nHost: a\r\n" + claims + "\r\n"),
+            "GET / HTTP/1.1\r\nHost: a\r\n" + claims + "\r\n");
+  EXPECT_EQ(request("GET / HTTP/1.1\r\nHost: a\r\n\r\n"), "GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+}
+
+TEST_F(H1Write, AddsForwardingOnlyWhereThereIsNone) {
+  forwarding.mode = ForwardingMode::if_none;
+  EXPECT_EQ(request("GET / HTTP/1.1\r\nHost: a\r\n\r\n"), "GET / HTTP/1.1\r\nHost: a\r\n" + ours);
+  EXPECT_EQ(request("GET / HTTP/1.1\r\nHost: a\r\nX-Forwarded-Proto: https\r\n\r\n"),
+            "GET / HTTP/1.1\r\nHost: a\r\nX-Forwarded-Proto: https\r\n\r\n");
+}
+
+TEST_F(H1Write, KeepsWhatATrustedProxySaysAboutThePlace) {
+  forwarding.trusted = true;
+  EXPECT_EQ(request("GET / HTTP/1.1\r\nHost: a\r\n" + claims + "\r\n"),
+            "GET / HTTP/1.1\r\nHost: a\r\nX-Forwarded-For: 1.1.1.1, 10.0.0.9\r\nX-Forwarded-Host: h\r\n"
+            "X-Forwarded-Port: 1\r\nX-Forwarded-Proto: https\r\n"
+            "Forwarded: for=2.2.2.2, for=10.0.0.9;host=\"a\";proto=http\r\n\r\n");
+}
+
+TEST_F(H1Write, ForwardsTheHostThatTheClientAskedFor) {
+  forwarding.host = "shop:80";
+  const std::string written = request("GET / HTTP/1.1\r\nHost: inside\r\n\r\n");
+  EXPECT_TRUE(written.starts_with("GET / HTTP/1.1\r\nHost: inside\r\n"));
+  EXPECT_TRUE(written.contains("X-Forwarded-Host: shop:80\r\n")) << written;
+  EXPECT_TRUE(written.contains(";host=\"shop:80\"")) << written;
+}
+
+TEST_F(H1Write, LeavesForwardingFieldsAlone) {
+  forwarding.left_alone = set_of(FieldId::x_forwarded_for) | set_of(FieldId::x_forwarded_host) |
+                          set_of(FieldId::x_forwarded_port) | set_of(FieldId::forwarded);
+  EXPECT_EQ(request("GET / HTTP/1.1\r\nHost: a\r\n" + claims + "\r\n"),
+            "GET / HTTP/1.1\r\nHost: a\r\nX-Forwarded-Proto: http\r\n\r\n");
+}
+
+TEST_F(H1Write, TellsOfTheClientsCertificateAndLetsNobodyElse) {
+  const PeerCertificate certificate{true, "ab12", "CN=Ann,O=Ebb", "CN=Authority", "0F"};
+  forwarding.mode = ForwardingMode::never;
+  const std::string forged =
+      "GET / HTTP/1.1\r\nHost: a\r\nX-Client-Certificate-Verified: true\r\nx-client-certificate-subject: CN=Eve\r\n"
+      "X_Client_Certificate_Serial: 1\r\nx-CLIENT_certificate: 1\r\nX-Client-Cert: kept\r\n\r\n";
+  EXPECT_EQ(request(forged), "GET / HTTP/1.1\r\nHost: a\r\nX-Client-Cert: kept\r\n\r\n");
+  forwarding.certificate = &certificate;
+  EXPECT_EQ(request(forged),
+            "GET / HTTP/1.1\r\nHost: a\r\nX-Client-Cert: kept\r\nX-Client-Certificate-Verified: true\r\n"
+            "X-Client-Certificate-Sha256: ab12\r\nX-Client-Certificate-Subject: CN=Ann,O=Ebb\r\n"
+            "X-Client-Certificate-Serial: 0F\r\n\r\n");
+}
+
 TEST_F(H1Write, QuotesIPv6InForwarded) {
   forwarding.client_host = "2001:db8::1";
   const std::string written = request("GET / HTTP/1.1\r\nHost: [::1]:80\r\n\r\n");

@@ -1,0 +1,17 @@
+// From the `tls` section of a backend to a context that can connect: what `run` uses and `check` tries.
+#pragma once
+
+#include <expected>
+#include <memory>
+
+#include "config/diagnostic.h"
+#include "routes/model.h"
+#include "wire/tls.h"
+
+namespace ebb::app {
+
+// Null for a backend without TLS.
+std::expected<std::shared_ptr<const wire::ClientContext>, config::Diagnostics> build_backend_tls(
+    const routes::BackendModel& backend);
+
+}  // namespace ebb::app

@@ -1,0 +1,23 @@
+// Files of keys and certificates that one part of the configuration names; what cannot be read is gathered.
+#pragma once
+
+#include <string>
+
+#include "config/diagnostic.h"
+
+namespace ebb::app {
+
+class PemFiles {
+ public:
+  explicit PemFiles(std::string owner) : owner_(std::move(owner)) {}
+
+  // "" if there is no path, or if it cannot be read.
+  std::string read(const std::string& path, const char* kind);
+  const config::Diagnostics& problems() const { return problems_; }
+
+ private:
+  std::string owner_;  // "listener \"web\""
+  config::Diagnostics problems_;
+};
+
+}  // namespace ebb::app

@@ -1,0 +1,26 @@
+// What a route's policy means for one exchange, from the complete head on. Only exchanges whose route asks for
+// something have one.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/block.h"
+#include "gate/field_changes.h"
+
+namespace ebb::gate {
+
+struct AppliedPolicy {
+  ResponseChanges response;
+
+  // An answer that needs no endpoint: 204 to a preflight, or a redirect. 0: none.
+  std::uint16_t status = 0;
+  std::string location;
+  std::uint64_t retry_after = 0;  // seconds, of 429
+
+  std::vector<std::uint32_t> mirrors;  // backends that get a copy of the request as soon as it is whole
+  base::Chain copy;                    // its payload
+};
+
+}  // namespace ebb::gate

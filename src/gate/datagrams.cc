@@ -1,0 +1,304 @@
+#include "gate/datagrams.h"
+
+#include <algorithm>
+
+#include "gate/balance.h"
+
+namespace ebb::gate {
+
+using base::Cause;
+using base::Handle;
+using reactor::DatagramSent;
+
+// ---- listeners ---------------------------------------------------------------------------------------------------
+
+void Datagrams::change_listeners(const LocalSnapshot& snapshot, std::vector<std::string>& problems) {
+  std::vector<Handle> unlisted = open_listeners();
+  std::vector<const routes::Listener*> missing;
+  for (const routes::Listener& wanted : snapshot.snapshot().listeners()) {
+    if (wanted.model.protocol != routes::Protocol::udp) continue;
+    const auto known = std::find_if(unlisted.begin(), unlisted.end(),
+                                    [&](Handle handle) { return listeners_.find(handle)->bind == wanted.model.bind; });
+    if (known == unlisted.end()) {
+      missing.push_back(&wanted);
+      continue;
+    }
+    Listener& listener = *listeners_.find(*known);
+    listener.label = wanted.label;
+    listener.backend = wanted.backend;
+    unlisted.erase(known);
+  }
+  for (const Handle handle : unlisted) close_listener(handle);
+  for (const routes::Listener* wanted : missing) open_listener(*wanted, problems);
+}
+
+void Datagrams::open_listener(const routes::Listener& wanted, std::vector<std::string>& problems) {
+  const Handle handle = listeners_.emplace(
+      Listener{.bind = wanted.model.bind, .label = wanted.label, .backend = wanted.backend, .socket = {}});
+  const auto opened = core_.reactor.bind_datagrams(wanted.model.bind, {owner_datagrams, handle});
+  if (opened) {
+    listeners_.find(handle)->socket = *opened;
+    return;
+  }
+  problems.push_back("listener " + wanted.model.name + " at " + wanted.model.bind.text() +
+                     " cannot be opened: " + opened.error().where);
+  listeners_.erase(handle);
+}
+
+void Datagrams::close_listener(Handle handle) {
+  for (const Handle flow : flows_.of_listener(handle)) end(*flows_.find(flow), Event::ended, Cause::listener_removed);
+  core_.reactor.close_datagrams(listeners_.find(handle)->socket);
+  listeners_.erase(handle);
+}
+
+void Datagrams::close_listeners() {
+  for (const Handle handle : open_listeners()) close_listener(handle);
+}
+
+std::vector<Handle> Datagrams::open_listeners() const {
+  std::vector<Handle> open;
+  listeners_.for_each([&open](Handle handle, const Listener&) { open.push_back(handle); });
+  return open;
+}
+
+// ---- datagrams ---------------------------------------------------------------------------------------------------
+
+void Datagrams::on_datagram(base::Owner owner, const reactor::Datagram& datagram) {
+  if (owner.kind == owner_datagrams) return from_client(owner.handle, datagram);
+  from_endpoint(owner.handle, datagram);
+}
+
+void Datagrams::from_client(Handle handle, const reactor::Datagram& datagram) {
+  core_.counters.datagrams.client_in += 1;
+  core_.counters.client_bytes_in += datagram.bytes.size();
+  if (core_.stopping) {
+    core_.counters.datagrams.while_stopping += 1;
+    return;
+  }
+  const Listener& listener = *listeners_.find(handle);
+  const FlowKey key{handle, datagram.peer, datagram.local};
+  Flow* known = flows_.find(key);
+  Flow& flow = known != nullptr ? *known : begin(key);
+  flow.bytes_received += datagram.bytes.size();
+  keep_alive(flow, listener);
+  pass_on(flow, listener, datagram.bytes);
+}
+
+void Datagrams::from_endpoint(Handle handle, const reactor::Datagram& datagram) {
+  core_.counters.datagrams.backend_in += 1;
+  core_.counters.backend_bytes_in += datagram.bytes.size();
+  Flow& flow = *flows_.find(handle);  // it closes its sockets when it ends
+  const Listener& listener = *listeners_.find(flow.key.listener);
+  if (flow.until_answer == base::Duration{}) flow.until_answer = core_.reactor.now() - flow.started;
+  flow.owed = false;
+  const DatagramSent sent =
+      core_.reactor.answer_datagram(listener.socket, datagram.bytes, flow.key.client, flow.key.local);
+  if (sent == DatagramSent::sent) {
+    core_.counters.datagrams.client_out += 1;
+    core_.counters.client_bytes_out += datagram.bytes.size();
+    flow.bytes_sent += datagram.bytes.size();
+  }
+  if (flow.life.is(State::finishing)) return finish(flow, Event::answered, Cause::shutdown);
+  keep_alive(flow, listener);
+}
+
+Flow& Datagrams::begin(const FlowKey& key) {
+  const std::size_t most = std::clamp<std::size_t>(core_.clients_max / 4, 1, flows_most);
+  if (flows_.size() >= most) end(*flows_.least_recently_used(), Event::ended, Cause::flow_budget);
+  Flow& flow = flows_.add(key);
+  flow.timer.set_owner({owner_flow, flow.self});
+  flow.started = core_.reactor.now();
+  flow.started_wall = core_.reactor.clock().wall();
+  return flow;
+}
+
+void Datagrams::keep_alive(Flow& flow, const Listener& listener) {
+  flows_.use(flow);
+  core_.arm(flow.timer, backend_of(listener).model.idle_timeout);
+}
+
+void Datagrams::pass_on(Flow& flow, const Listener& listener, std::string_view bytes) {
+  // Twice: a refusal that is heard only now belongs to an earlier datagram, and this one has not left.
+  for (int tries = 0; tries < 2; ++tries) {
+    if (!place(flow, listener)) {
+      core_.counters.datagrams.without_endpoint += 1;
+      return;
+    }
+    const DatagramSent sent = core_.reactor.send_datagram(flow.path.socket, bytes);
+    if (sent == DatagramSent::unreachable) {
+      refuse(flow, Cause::backend_refused);
+      continue;
+    }
+    if (sent == DatagramSent::sent) {
+      flow.owed = true;
+      core_.counters.datagrams.backend_out += 1;
+      core_.counters.backend_bytes_out += bytes.size();
+    }
+    return;
+  }
+  core_.counters.datagrams.without_endpoint += 1;
+}
+
+// ---- endpoints ---------------------------------------------------------------------------------------------------
+
+bool Datagrams::place(Flow& flow, const Listener& listener) {
+  const std::uint64_t generation = core_.current->snapshot().generation();
+  BackendView& view = core_.current->views[listener.backend];
+  const bool placed = flow.life.is(State::placed);
+  if (placed && (flow.generation == generation || path_suits(flow, view))) {
+    flow.generation = generation;
+    return true;
+  }
+  flow.generation = generation;
+  const routes::Backend& backend = backend_of(listener);
+  const Handle chosen = choose(flow, view, backend.model.balance);
+  if (placed && chosen == flow.path.endpoint) return true;  // leaving, but there is no better one
+  if (placed) withdraw(flow);
+  if (!chosen) {
+    if (flow.trouble == Cause::completed || flow.trouble == Cause::endpoint_gone) flow.trouble = Cause::backend_empty;
+    return false;
+  }
+  return open_path(flow, chosen, backend);
+}
+
+bool Datagrams::path_suits(const Flow& flow, const BackendView& view) {
+  const EndpointState* endpoint = core_.endpoints->find(flow.path.endpoint);
+  return endpoint->wish == routes::EndpointState::ready &&
+         std::find(view.endpoints.begin(), view.endpoints.end(), flow.path.endpoint) != view.endpoints.end();
+}
+
+// One that refused is asked again only if it is alone: it may have come back.
+Handle Datagrams::choose(const Flow& flow, BackendView& view, routes::Balance balance) {
+  const Handle chosen = choose_endpoint(*core_.endpoints, view, balance, std::span(&flow.refused_by, 1));
+  return chosen ? chosen : choose_endpoint(*core_.endpoints, view, balance, {});
+}
+
+bool Datagrams::open_path(Flow& flow, Handle handle, const routes::Backend& backend) {
+  EndpointState& endpoint = *core_.endpoints->find(handle);
+  const auto opened = core_.reactor.connect_datagrams(endpoint.address, {owner_flow, flow.self});
+  if (!opened) {
+    flow.trouble = opened.error().cause;
+    if (flow.trouble != Cause::resource_limit) flow.refused_by = handle;
+    return false;
+  }
+  endpoint.active += 1;
+  endpoint.connections += 1;
+  flow.path = {*opened, handle};
+  flow.backend = backend.label;
+  const bool moved = flow.paths_used > 0 && handle != flow.refused_by;
+  if (moved) core_.counters.datagrams.flows_moved[static_cast<std::size_t>(flow.trouble)] += 1;
+  if (flow.paths_used < UINT16_MAX) flow.paths_used += 1;
+  flow.trouble = Cause::completed;
+  step(flow, Event::chosen);
+  return true;
+}
+
+// The old socket stays open until the next move: answers may be on their way.
+void Datagrams::withdraw(Flow& flow) {
+  close_path(flow.former);
+  core_.endpoints->find(flow.path.endpoint)->active -= 1;
+  flow.former = std::exchange(flow.path, {});
+  flow.trouble = Cause::endpoint_gone;
+  step(flow, Event::withdrawn);
+}
+
+void Datagrams::refuse(Flow& flow, Cause cause) {
+  flow.refused_by = flow.path.endpoint;
+  flow.trouble = cause;
+  core_.endpoints->find(flow.path.endpoint)->active -= 1;
+  close_path(flow.path);
+  step(flow, Event::refused);
+}
+
+void Datagrams::close_path(FlowPath& path) {
+  if (!path.socket) return;
+  core_.reactor.close_datagrams(path.socket);
+  core_.endpoints->find(path.endpoint)->connections -= 1;
+  core_.endpoints->settle(path.endpoint);
+  path = {};
+}
+
+void Datagrams::on_unreachable(Handle handle, reactor::DatagramSocketId socket, Cause cause) {
+  Flow& flow = *flows_.find(handle);
+  if (socket == flow.former.socket) return close_path(flow.former);
+  if (flow.life.is(State::finishing)) return finish(flow, Event::refused, cause);
+  refuse(flow, cause);
+}
+
+// ---- the end -----------------------------------------------------------------------------------------------------
+
+void Datagrams::on_timer(Handle handle) {
+  Flow& flow = *flows_.find(handle);
+  if (flow.life.is(State::finishing)) return finish(flow, Event::deadline, Cause::shutdown);
+  end(flow, Event::deadline, flow.trouble == Cause::completed ? Cause::flow_idle_timeout : flow.trouble);
+}
+
+void Datagrams::drain() {
+  for (const Handle handle : flows_.all()) {
+    Flow& flow = *flows_.find(handle);
+    if (!flow.life.is(State::placed) || !flow.owed) {
+      end(flow, Event::ended, Cause::shutdown);
+      continue;
+    }
+    step(flow, Event::stopping);
+    core_.arm(flow.timer, linger_time);
+  }
+  if (flows_.size() == 0) close_listeners();
+}
+
+void Datagrams::close_all(Cause cause) {
+  for (const Handle handle : flows_.all()) end(*flows_.find(handle), Event::ended, cause);
+  close_listeners();
+}
+
+// Of a flow that waited for its last answer: the sockets were still needed to send that.
+void Datagrams::finish(Flow& flow, Event event, Cause cause) {
+  end(flow, event, cause);
+  if (flows_.size() == 0) close_listeners();
+}
+
+void Datagrams::step(Flow& flow, Event event) {
+  if (!flow.life.step(event)) core_.counters.missing_transitions += 1;
+}
+
+void Datagrams::end(Flow& flow, Event event, Cause cause) {
+  step(flow, event);
+  record(flow, cause);
+  if (flow.path.socket) core_.endpoints->find(flow.path.endpoint)->active -= 1;
+  close_path(flow.path);
+  close_path(flow.former);
+  flows_.erase(flow.self);
+}
+
+void Datagrams::record(const Flow& flow, Cause cause) {
+  observe::ExchangeRecord record;
+  record.listener = listeners_.find(flow.key.listener)->label;
+  record.backend = flow.backend;
+  const Handle last = flow.path.socket ? flow.path.endpoint : flow.refused_by ? flow.refused_by : flow.former.endpoint;
+  if (const EndpointState* endpoint = core_.endpoints->find(last)) {
+    record.endpoint = endpoint->label;
+    record.endpoint_address = endpoint->address;
+  }
+  record.tries = flow.paths_used;
+  record.cause = cause;
+  record.bytes_received = flow.bytes_received;
+  record.bytes_sent = flow.bytes_sent;
+  record.until_response = flow.until_answer;
+  record.total = core_.reactor.now() - flow.started;
+  core_.counters.record(record);
+  if (core_.access_log == nullptr || core_.log_format == observe::LogFormat::off) return;
+
+  record.client = flow.key.client;
+  record.protocol = "UDP";
+  record.started = flow.started_wall;
+  observe::format_record(record, core_.log_format, core_.labels, core_.log_line);
+  if (!core_.access_log->push(core_.log_line)) core_.counters.log_lines_dropped += 1;
+}
+
+std::size_t Datagrams::without_deadline() const {
+  std::size_t count = 0;
+  flows_.for_each([&count](Handle, const Flow& flow) { count += flow.timer.armed() ? 0 : 1; });
+  return count;
+}
+
+}  // namespace ebb::gate

@@ -1,0 +1,38 @@
+#include "gate/field_changes.h"
+
+#include "wire/h1_field.h"
+
+namespace ebb::gate {
+
+namespace {
+
+constexpr std::string_view hsts_name = "Strict-Transport-Security";
+
+}  // namespace
+
+bool change(wire::Fields& fields, const routes::FieldEdits& edits) {
+  for (wire::Field& field : fields.all()) field.hop = field.hop || edits.drops(field.name);
+  for (const routes::FieldModel& field : edits.appended) {
+    if (!fields.add({field.name, field.value})) return false;
+  }
+  return true;
+}
+
+wire::FieldSet forwarding_in(const routes::FieldEdits& edits) {
+  wire::FieldSet set = 0;
+  for (const std::string& name : edits.dropped) set |= wire::set_of(wire::field_id(name));
+  return set;
+}
+
+bool ResponseChanges::apply(wire::Fields& fields) const {
+  if (edits != nullptr && !change(fields, *edits)) return false;
+  if (!change(fields, cors)) return false;
+  if (hsts.empty()) return true;
+  // A second one would be ignored by browsers, and they take the first (RFC 6797 section 8.1).
+  for (wire::Field& field : fields.all()) {
+    field.hop = field.hop || wire::equals_ignoring_case(field.name, hsts_name);
+  }
+  return fields.add({hsts_name, hsts});
+}
+
+}  // namespace ebb::gate

@@ -1,0 +1,29 @@
+// Changes of header fields, made on the heads themselves, so that every protocol's writer sees them.
+#pragma once
+
+#include <string_view>
+
+#include "routes/field_edits.h"
+#include "wire/h1_head.h"
+#include "wire/h1_write.h"
+
+namespace ebb::gate {
+
+// Fields that are left out are marked as hop-by-hop; those that are added are views into the edits. False: the head has
+// no room for one more.
+bool change(wire::Fields& fields, const routes::FieldEdits& edits);
+
+// Those of the router's own forwarding fields that the edits decide about.
+wire::FieldSet forwarding_in(const routes::FieldEdits& edits);
+
+// All that a route changes about a response, whoever made it. The later ones have the last word.
+struct ResponseChanges {
+  const routes::FieldEdits* edits = nullptr;  // of the route and of its share
+  routes::FieldEdits cors;
+  std::string_view hsts;  // value of Strict-Transport-Security; "": none
+
+  bool empty() const { return edits == nullptr && cors.empty() && hsts.empty(); }
+  bool apply(wire::Fields& fields) const;
+};
+
+}  // namespace ebb::gate

@@ -1,0 +1,24 @@
+// The fields of a head as routes ask for them.
+#pragma once
+
+#include "routes/request_facts.h"
+#include "wire/h1_head.h"
+
+namespace ebb::gate {
+
+class HeadFields final : public routes::HeaderSource {
+ public:
+  explicit HeadFields(const wire::Fields& fields) : fields_(fields) {}
+
+  std::optional<std::string_view> line(std::string_view name, std::size_t nth) const override {
+    for (const wire::Field& field : fields_.all()) {
+      if (wire::equals_ignoring_case(field.name, name) && nth-- == 0) return field.value;
+    }
+    return std::nullopt;
+  }
+
+ private:
+  const wire::Fields& fields_;
+};
+
+}  // namespace ebb::gate

@@ -1,0 +1,230 @@
+"""One port for all: TLS that ends here, TLS that goes on to the backend anew, TLS that is passed through unread."""
+
+import ssl
+import subprocess
+import threading
+
+import pytest
+
+import awkward
+from http1 import Closed, Stream, dial, request, trusting_context
+from router import PORTS, configuration, endpoint, wait_until
+
+
+def over_tls(serve, certificate, ask_client=None, alpn=None, seen=None):
+    """The same backend behind TLS of its own."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate["cert"], certificate["key"])
+    if alpn:
+        context.set_alpn_protocols(alpn)
+    if ask_client:
+        context.verify_mode = ssl.CERT_REQUIRED
+        context.load_verify_locations(ask_client)
+    if seen is not None:
+        context.sni_callback = lambda _socket, name, _context: seen.append(name)
+
+    def secured(stream, backend):
+        try:
+            stream.socket = context.wrap_socket(stream.socket, server_side=True)
+        except ssl.SSLError:
+            return
+        try:
+            serve(stream, backend)
+        finally:
+            stream.socket.close()
+
+    return secured
+
+
+def shown_name(port, name):
+    """Whose certificate a client sees, by its first alternative name."""
+    with dial(port, tls=trusting_context(), name=name) as client:
+        der = client.socket.getpeercert(binary_form=True)
+    text = subprocess.run(["openssl", "x509", "-inform", "der", "-noout", "-ext", "subjectAltName"], input=der,
+                          capture_output=True, check=True).stdout.decode()
+    return text.split("DNS:")[1].split(",")[0].strip()
+
+
+@pytest.fixture
+def shared_port(backend, certificates):
+    """edge.test ends here, again.test is encrypted anew, through.test is passed through: one https listener."""
+    edge = backend(awkward.named("edge"))
+    again_pair, through_pair = certificates("again", "ecdsa", "again.internal"), certificates("through", "ecdsa", "through.test")
+    again = backend(over_tls(awkward.named("again"), again_pair))
+    through = backend(over_tls(awkward.named("through"), through_pair))
+    settings = configuration(edge.port)
+    settings["listeners"][0].update(protocol="https", certificates=[certificates("front", "ecdsa", "edge.test", "again.test")])
+    settings["routes"] = [{"host": "edge.test", "backend": "service"},
+                          {"host": "again.test", "backend": "again", "tls": "reencrypt"},
+                          {"host": "through.test", "backend": "through", "tls": "passthrough"}]
+    settings["backends"] += [
+        {"name": "again", "tls": {"ca": again_pair["cert"], "name": "again.internal"}, "endpoints": [endpoint(again.port)]},
+        {"name": "through", "endpoints": [endpoint(through.port)]}]
+    return settings
+
+
+def test_three_modes_share_one_port(router, shared_port):
+    one = router(shared_port)
+    for host, answer in (("edge.test", b"edge"), ("again.test", b"again"), ("through.test", b"through")):
+        with dial(one.port(), tls=trusting_context(), name=host) as client:
+            client.send(request(host=host))
+            assert client.read_response().body == answer
+    assert shown_name(one.port(), "edge.test") == "edge.test"
+    assert shown_name(one.port(), "through.test") == "through.test"  # the backend's own certificate
+    assert one.logged(backend="through")["cause"] in ("tunnel_closed", "client_reset")  # as the client left it
+
+
+def test_a_client_hello_may_come_byte_by_byte(router, shared_port):
+    one = router(shared_port)
+    incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+    session = trusting_context().wrap_bio(incoming, outgoing, server_hostname="through.test")
+    with dial(one.port()) as client:
+        def shake():
+            try:
+                session.do_handshake()
+                return True
+            except ssl.SSLWantReadError:
+                return False
+
+        done = shake()
+        while not done:
+            for byte in outgoing.read():
+                client.send(bytes([byte]))
+            before = len(client.raw)
+            assert client.receive()
+            incoming.write(bytes(client.raw[before:]))
+            done = shake()
+        client.send(outgoing.read())
+        assert session.getpeercert(binary_form=True)
+
+
+def test_half_a_tunnel_ends_on_its_own(router, backend):
+    """The backend reads to the end and answers then: TCP knows how to end one half."""
+    def serve(stream, _):
+        while stream.receive():
+            pass
+        stream.send(b"got %d" % len(stream.raw))
+        stream.socket.shutdown(1)
+
+    service = backend(serve)
+    settings = configuration(service.port, routes=[])
+    settings["listeners"][0].update(protocol="tcp", backend="service")
+    one = router(settings)
+    with one.dial() as client:
+        client.send(b"x" * 100_000)
+        client.socket.shutdown(1)
+        assert client.read(10) == b"got 100000"[:10]
+    assert one.logged(cause="tunnel_closed")["bytes_sent"] == 10
+
+
+def test_a_server_may_speak_first(router, backend):
+    service = backend(lambda stream, _: (stream.send(b"220 ready\r\n"), stream.receive()))
+    settings = configuration(service.port, routes=[])
+    settings["listeners"][0].update(protocol="tcp", backend="service")
+    one = router(settings)
+    with one.dial() as client:
+        assert client.read(11) == b"220 ready\r\n"
+
+
+def test_an_endpoint_that_refuses_is_passed_over(router, backend):
+    service = backend(lambda stream, _: stream.send(b"hello"))
+    settings = configuration(PORTS.take(), service.port, routes=[])
+    settings["listeners"][0].update(protocol="tcp", backend="service")
+    one = router(settings)
+    for _ in range(6):
+        with one.dial() as client:
+            assert client.read(5) == b"hello"
+
+
+def test_passthrough_listener_refuses_names_that_nobody_serves(router, shared_port):
+    shared_port["listeners"][0] = {"name": "web", "bind": shared_port["listeners"][0]["bind"], "protocol": "tls-passthrough"}
+    shared_port["routes"] = [route for route in shared_port["routes"] if route.get("tls") == "passthrough"]
+    one = router(shared_port)
+    assert shown_name(one.port(), "through.test") == "through.test"
+    with pytest.raises(ssl.SSLError, match="(?i)unrecognized.name"):
+        dial(one.port(), tls=trusting_context(), name="nobody.test")
+    with one.dial() as client:
+        client.send(b"GET / HTTP/1.1\r\n\r\n")
+        assert client.read_to_end() == b""
+    wait_until(lambda: one.metric("ebbgate_connections_closed_total", cause="client_tls_name_refused") == 1)
+
+
+def reencrypting(service, **tls):
+    settings = configuration(service.port)
+    settings["backends"][0]["tls"] = tls
+    settings["routes"][0]["tls"] = "reencrypt"
+    return settings
+
+
+@pytest.mark.parametrize("name,wrong_ca", [("else.test", False), ("again.internal", True)])
+def test_an_endpoint_that_cannot_prove_its_name_gets_nothing(router, backend, certificates, name, wrong_ca):
+    pair = certificates("again", "ecdsa", "again.internal")
+    other = certificates("other", "ecdsa", "other.test")
+    service = backend(over_tls(awkward.named("secret"), pair))
+    one = router(reencrypting(service, ca=(other if wrong_ca else pair)["cert"], name=name))
+    response = one.get()
+    assert response.status == 502 and b"backend_tls_untrusted" in response.body
+    assert not service.requests
+
+
+def test_endpoint_sees_server_name_and_our_certificate(router, backend, certificates):
+    pair, ours = certificates("again", "ecdsa", "again.internal"), certificates("ours", "ecdsa", "router.test")
+    names = []
+    service = backend(over_tls(awkward.named("secret"), pair, ask_client=ours["cert"], seen=names))
+    one = router(reencrypting(service, ca=pair["cert"], name="again.internal", sni="sni.internal",
+                              cert=ours["cert"], key=ours["key"]))
+    assert one.get().body == b"secret"
+    assert names == ["sni.internal"]
+
+
+def test_connections_to_a_tls_endpoint_are_kept_and_resumed(router, backend, certificates):
+    pair = certificates("again", "ecdsa", "again.internal")
+    service = backend(over_tls(awkward.named("kept"), pair))
+    one = router(reencrypting(service, ca=pair["cert"], name="again.internal"))
+    for _ in range(5):
+        assert one.get().body == b"kept"
+    assert len(service.streams) == 1
+
+
+def test_large_bodies_go_both_ways_through_tls_on_both_sides(router, backend, certificates):
+    pair = certificates("again", "ecdsa", "again.internal")
+    service = backend(over_tls(awkward.echoing(), pair))
+    settings = reencrypting(service, ca=pair["cert"], name="again.internal")
+    settings["listeners"][0].update(protocol="https", certificates=[pair])
+    one = router(settings)
+    body = bytes(range(256)) * 8192
+    with one.dial(tls=trusting_context()) as client:
+        sender = threading.Thread(target=client.send, args=(request("POST", body=body),))
+        sender.start()
+        assert client.read_response().body == body
+        sender.join()
+
+
+def test_clients_must_show_a_certificate_where_it_is_required(router, backend, certificates):
+    front, ours = certificates("front", "ecdsa", "edge.test"), certificates("client", "ecdsa", "client.test")
+    service = backend(awkward.named("inside"))
+    settings = configuration(service.port)
+    settings["listeners"][0].update(protocol="https", certificates=[front],
+                                    client_certificates={"mode": "required", "ca": ours["cert"]})
+    one = router(settings)
+    context = trusting_context()
+    with pytest.raises((ssl.SSLError, Closed, ConnectionError)):
+        with one.dial(tls=context) as client:
+            client.send(request())
+            client.read_response()
+    context = trusting_context()
+    context.load_cert_chain(ours["cert"], ours["key"])
+    with one.dial(tls=context) as client:
+        client.send(request())
+        assert client.read_response().body == b"inside"
+    assert len(service.requests) == 1
+
+
+def test_a_certificate_of_passthrough_backend_is_never_needed_here(router, shared_port):
+    """The route's removal closes nothing that is open, and the name is then served as any other."""
+    one = router(shared_port)
+    with dial(one.port(), tls=trusting_context(), name="through.test") as client:
+        one.change(routes=[route for route in shared_port["routes"] if route["host"] != "through.test"])
+        wait_until(lambda: shown_name(one.port(), "through.test") == "edge.test", what="the new routes")
+        client.send(request(host="through.test"))
+        assert client.read_response().body == b"through"
