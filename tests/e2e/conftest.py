@@ -113,3 +113,24 @@ def nginx(tmp_path_factory):
     finally:
         process.terminate()
         process.wait(timeout=10)
+
+
+@pytest.fixture(scope="session")
+def nghttpd(tmp_path_factory):
+    """A real server of HTTP/2 without TLS: /small (128 B), files under `nghttpd.files`; takes any body."""
+    directory = tmp_path_factory.mktemp("nghttpd")
+
+    class Nghttpd:
+        port = PORTS.take()
+        files = directory
+
+    (directory / "small").write_bytes(b"x" * 128)
+    process = subprocess.Popen(["nghttpd", "--no-tls", "-a", "127.0.0.1", "-d", directory, str(Nghttpd.port)], stdin=subprocess.DEVNULL,
+                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        wait_until(lambda: subprocess.run(["curl", "-sf", "--http2-prior-knowledge", f"127.0.0.1:{Nghttpd.port}/small"],
+                                          stdout=subprocess.DEVNULL).returncode == 0, what="nghttpd")
+        yield Nghttpd
+    finally:
+        process.terminate()
+        process.wait(timeout=10)

@@ -1,0 +1,212 @@
+"""Endpoints that speak HTTP/2 and have a bad day: refused streams, GOAWAY, silence, few streams."""
+
+import concurrent.futures
+import time
+
+import h2.errors
+import pytest
+
+import awkward
+import http2
+from http1 import request
+from router import backend as backend_of, configuration, wait_until
+
+SILENCE_SECONDS = 7  # 5 without a byte, then 2 for the answer to a PING
+
+
+def to(*services, **more):
+    return configuration(backends=[backend_of(*(service.port for service in services), protocol="h2c", **more)])
+
+
+def connection_number(stream, known):
+    return next(number for number, each in enumerate(known.streams) if each is stream)
+
+
+@pytest.mark.parametrize("method,body", [("GET", None), ("POST", b"also this, since nobody has seen it")])
+def test_a_refused_stream_is_sent_again(router, backend, method, body):
+    refused = []
+
+    def answer(peer, asked):
+        if not refused:
+            refused.append(asked)
+            return peer.reset(asked.stream, h2.errors.ErrorCodes.REFUSED_STREAM)
+        http2.reply(peer, asked, bytes(asked.body) or b"second")
+
+    service = backend(http2.serving(answer))
+    one = router(to(service))
+    with http2.dial(one.port()) as client:
+        got = client.get(method, body=body)
+        assert (got.status, bytes(got.body)) == (200, body or b"second")
+    assert [seen.method for seen in service.requests] == [method, method]
+    assert one.logged(method=method, tries=2)["cause"] == "completed"
+    assert one.metric("ebbgate_retries_total", cause="backend_refused_stream") == 1
+
+
+def test_refused_streams_are_not_repeated_forever(router, backend):
+    service = backend(http2.serving(lambda peer, asked: peer.reset(asked.stream, h2.errors.ErrorCodes.REFUSED_STREAM)))
+    one = router(to(service, retries=2))
+    with http2.dial(one.port()) as client:
+        assert client.get().status in (502, 503)
+    assert len(service.requests) == 3
+
+
+@pytest.mark.parametrize("method", ["GET", "POST"])
+def test_streams_beyond_the_last_of_a_goaway_are_sent_again(router, backend, method):
+    def serve(stream, known):
+        peer = http2.Peer(stream.socket, client=False)
+        if connection_number(stream, known) > 0:
+            while True:
+                peer.wait_for(lambda: any(half.whole for half in peer.halves.values()))
+                for number, half in list(peer.halves.items()):
+                    if half.whole:
+                        del peer.halves[number]
+                        known.requests.append(half)
+                        http2.reply(peer, half, b"elsewhere")
+        peer.wait_for(lambda: sum(half.whole for half in peer.halves.values()) == 3)
+        known.requests.extend(peer.halves.values())
+        peer.send_raw(http2.frame(http2.GOAWAY, payload=(1).to_bytes(4, "big") + bytes(4)))
+        http2.reply(peer, peer.halves[1], b"here")
+        peer.read_to_end()
+
+    service = backend(serve)
+    one = router(to(service))
+    with http2.dial(one.port()) as client:
+        streams = [client.ask(method, target=f"/{index}", body=b"x" if method == "POST" else None) for index in range(3)]
+        assert [bytes(client.answer(stream).body) for stream in streams] == [b"here", b"elsewhere", b"elsewhere"]
+    assert [seen.target for seen in service.requests] == ["/0", "/1", "/2", "/1", "/2"]
+
+
+def test_many_requests_share_an_endpoint_that_takes_one_at_a_time(router, backend):
+    service = backend(http2.naming("one by one", MAX_CONCURRENT_STREAMS=1))
+    one = router(to(service))
+    with http2.dial(one.port()) as client:
+        streams = [client.ask() for _ in range(50)]
+        answers = [client.answer(stream) for stream in streams]
+        assert [(answer.status, bytes(answer.body)) for answer in answers] == [(200, b"one by one")] * 50
+    assert len(service.requests) == 50
+
+
+def silent(stream, known):
+    """Greets, then never says anything, not even to a PING."""
+    stream.send(http2.settings_frame() + http2.frame(http2.SETTINGS, http2.ACK))
+    known.requests.append(stream.read(len(http2.PREFACE)))
+    stream.read_to_end()
+
+
+def test_a_connection_that_answers_no_ping_is_given_up(router, backend):
+    dead, alive = backend(silent), backend(http2.naming("alive"))
+    one = router(to(dead, alive, balance="round_robin"))
+
+    def ask(method):
+        started = time.monotonic()
+        with http2.dial(one.port(), timeout=30) as client:
+            answer = client.get(method, body=b"once only" if method == "POST" else None)
+        return method, answer.status, bytes(answer.body), time.monotonic() - started
+
+    with concurrent.futures.ThreadPoolExecutor(6) as lanes:
+        answers = list(lanes.map(ask, ["GET", "GET", "GET", "GET", "POST", "POST"]))
+    late = [answer for answer in answers if answer[3] > 1]
+    assert 1 <= len(late) < 6, answers
+    assert all(SILENCE_SECONDS - 1 < seconds < SILENCE_SECONDS + 5 for *_, seconds in late), late
+    # What is safe to repeat was repeated on the other endpoint; what is not says so.
+    assert all((status, body) == (200, b"alive") for method, status, body, _ in answers if method == "GET"), answers
+    assert all(status == 504 for method, status, *_ in late if method == "POST"), late
+    assert one.metric("ebbgate_connections_closed_total", side="backend", cause="backend_ping_timeout") >= 1
+
+
+def test_an_endpoint_that_never_sends_settings_cannot_be_connected_to(router, backend):
+    def mute(stream, known):
+        known.requests.append(stream.read(len(http2.PREFACE)))
+        stream.read_to_end()
+
+    service = backend(mute)
+    one = router(to(service, retries=0, timeouts={"connect": "200ms"}))
+    started = time.monotonic()
+    assert one.get().status in (502, 504)
+    assert time.monotonic() - started < 3
+    assert one.logged(cause="backend_connect_timeout")
+
+
+def test_an_endpoint_that_speaks_http1_after_all_is_an_error(router, backend):
+    service = backend(lambda stream, known: (stream.read(24), stream.send(b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n"), stream.read_to_end()))
+    one = router(to(service, retries=0))
+    assert one.get().status == 502
+    assert one.logged(status=502)["cause"] == "backend_protocol_error"
+
+
+def test_requests_share_connections(router, backend):
+    service = backend(http2.naming("shared"))
+    one = router(to(service))
+    with http2.dial(one.port()) as client, one.dial() as old:
+        for _ in range(20):
+            streams = [client.ask() for _ in range(10)]
+            assert all(client.answer(stream).status == 200 for stream in streams)
+            old.send(request())
+            assert old.read_response().body == b"shared"
+    assert len(service.requests) == 220
+    assert len(service.streams) == 1
+
+
+def test_a_graceful_goaway_of_an_endpoint_fails_nobody(router, backend):
+    """Each connection serves ten requests, then says that it goes away, as servers with a limit of requests do."""
+
+    def answer(peer, asked):
+        http2.reply(peer, asked, b"served")
+        if asked.stream == 19:
+            peer.send_raw(http2.frame(http2.GOAWAY, payload=asked.stream.to_bytes(4, "big") + bytes(4)))
+
+    service = backend(http2.serving(answer))
+    one = router(to(service))
+    with http2.dial(one.port()) as client:
+        for _ in range(20):
+            streams = [client.ask("POST", body=b"x") for _ in range(5)]
+            assert [bytes(client.answer(stream).body) for stream in streams] == [b"served"] * 5
+    assert len(service.streams) >= 10
+
+
+def test_an_answer_before_the_end_of_the_request_passes(router, backend):
+    """RFC 9113 8.1: a complete response, then RST_STREAM NO_ERROR, while the request's body is still on its way."""
+
+    def serve(stream, known):
+        peer = http2.Peer(stream.socket, client=False)
+        peer.wait_for(lambda: peer.halves)
+        http2.reply(peer, next(iter(peer.halves.values())), b"enough", status=400)
+        peer.reset(1, h2.errors.ErrorCodes.NO_ERROR)
+        peer.read_to_end()
+
+    one = router(to(backend(serve)))
+    with http2.dial(one.port()) as client:
+        stream = client.ask("POST", end=False)
+        client.send_body(stream, b"x" * 1000)
+        client.wait_for(lambda: client.halves[stream].whole)
+        assert (client.halves[stream].status, bytes(client.halves[stream].body)) == (400, b"enough")
+
+
+def test_upload_waits_for_a_slow_endpoint(router, backend):
+    """An endpoint that does not open its windows holds the client back, and the router keeps little of it."""
+
+    def serve(stream, known):
+        peer = http2.Peer(stream.socket, client=False, reads_on=False)
+        peer.wait_for(lambda: len(peer.halves[1].body) == 65535)
+        known.requests.append(peer.halves[1])
+        known.released.wait(30)
+        peer.reads_on = True
+        peer.h2.acknowledge_received_data(65535, 1)
+        peer.flush()
+        peer.wait_for(lambda: peer.halves[1].whole)
+        http2.reply(peer, peer.halves[1], str(len(peer.halves[1].body)).encode())
+        peer.read_to_end()
+
+    service = backend(serve)
+    one = router(to(service))
+    with http2.dial(one.port()) as client:
+        size = 8 << 20
+        stream = client.ask("POST", body=bytes(size))
+        service.wait_for_requests(1)
+        client.h2.ping(b"12345678")
+        client.flush()
+        client.wait_for(lambda: client.pings_answered == 1)
+        held = size - len(client.outgoing[stream][0])
+        assert held < 1 << 20, held
+        service.released.set()
+        assert bytes(client.answer(stream).body) == str(size).encode()
