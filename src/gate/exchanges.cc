@@ -242,15 +242,16 @@ void Exchanges::on_backend_failed(Handle handle, Cause cause, bool unprocessed) 
 // No final response has begun. The backend connection is closed.
 void Exchanges::retry_or_fail(Exchange& exchange, Cause cause, bool unprocessed) {
   const bool was_sent = !exchange.life.is(State::connecting);
-  const RetryVerdict verdict =
-      lifecycle::may_retry({.response_begun = exchange.response_bytes,
-                            .request_sent = was_sent,
-                            .idempotent = wire::idempotent(exchange.method),
-                            .unprocessed = unprocessed,
-                            .connection_reused = exchange.reused && cause != Cause::try_timeout,
-                            .body_replayable = exchange.replayable,
-                            .tries = exchange.tries,
-                            .tries_max = retries(exchange) + 1});
+  // The excuse of a reused connection is that the endpoint closed it while we wrote; silence is no close.
+  const bool silence = cause == Cause::try_timeout || cause == Cause::backend_ping_timeout;
+  const RetryVerdict verdict = lifecycle::may_retry({.response_begun = exchange.response_bytes,
+                                                     .request_sent = was_sent,
+                                                     .idempotent = wire::idempotent(exchange.method),
+                                                     .unprocessed = unprocessed,
+                                                     .connection_reused = exchange.reused && !silence,
+                                                     .body_replayable = exchange.replayable,
+                                                     .tries = exchange.tries,
+                                                     .tries_max = retries(exchange) + 1});
   if (verdict == RetryVerdict::no) return fail(exchange, Event::failed, cause);
   core_.counters.retries[static_cast<std::size_t>(cause)] += 1;
   if (verdict == RetryVerdict::another_endpoint) exchange.tried.push_back(exchange.endpoint);
