@@ -59,7 +59,8 @@ std::unique_ptr<Fleet> Fleet::start(const FleetOptions& options, const base::Lab
     if (!made) return nullptr;
     Member& member = fleet->members_.emplace_back();
     member.reactor = std::move(*made);
-    WorkerOptions worker{.clients_max = std::max(options.clients_max / options.workers, 1u)};
+    WorkerOptions worker{.clients_max = std::max(options.clients_max / options.workers, 1u),
+                         .client_limits = &fleet->client_limits_};
     if (options.access_log != nullptr) worker.access_log = &options.access_log->ring(i);
     member.worker = std::make_unique<Worker>(*member.reactor, labels, worker);
   }
