@@ -21,7 +21,7 @@ http {{
   client_body_temp_path {directory}/body; proxy_temp_path {directory}/p; fastcgi_temp_path {directory}/f;
   uwsgi_temp_path {directory}/u; scgi_temp_path {directory}/s;
   server {{
-    listen 127.0.0.1:{port} backlog=4096;
+    listen 127.0.0.1:{port} backlog=4096 sndbuf=256k;
     location = /small {{ return 200 "{body}"; }}
     location = /sink {{ return 200 "taken"; }}
     location / {{ root {directory}/files; }}
