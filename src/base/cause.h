@@ -41,6 +41,7 @@ enum class Side : std::uint8_t { none, client, backend, self };
   X(client_protocol_error,     client,    0, "the client broke the rules of HTTP/2")                               \
   X(client_flood,              client,    0, "the client sent more control frames or resets than it may")          \
   X(client_cancelled,          client,    0, "the client cancelled the request")                                   \
+  X(client_too_many,           client,    0, "the client has as many connections open as it may")                  \
   X(route_not_found,           client,  404, "no route matches the host and path")                                 \
   X(backend_empty,             backend, 503, "the backend has no endpoint that may take the request")              \
   X(backend_refused,           backend, 502, "the endpoint refused the connection")                                \

@@ -49,7 +49,7 @@ inline constexpr Key<routes::ListenerModel> listener_keys[] = {
     {"proxy_protocol", group<routes::ListenerModel, proxy_protocol_keys>,
      "clients come through a load balancer that says who they are"},
     {"connections_per_client", count<&routes::ListenerModel::connections_per_client>,
-     "most connections of one client address at a time; 0 for no limit"},
+     "most connections of one client address at a time, over all workers; 0 for no limit"},
 };
 
 }  // namespace ebb::config

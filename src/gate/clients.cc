@@ -1,5 +1,6 @@
 #include "gate/clients.h"
 
+#include "gate/client_limits.h"
 #include "gate/exchanges.h"
 #include "gate/gather.h"
 #include "gate/h2_clients.h"
@@ -338,6 +339,7 @@ void Clients::close(Handle handle, Cause cause, CloseMode mode) {
   client->input.clear();
   core_.reactor.close(client->socket, mode);
   core_.counters.closed_by(Side::client, cause);
+  if (client->counted) core_.client_limits->leave(client->listener->label, client->peer);
   dead_.push_back(handle);
   if (client->h2) core_.h2_clients->on_closed(*client, cause);
 }

@@ -42,6 +42,7 @@ struct ClientConnection {
   bool finished = false;  // the client's half is closed: it sends no more, but still reads
   bool queued = false;    // in the list of those with input to look at
   bool awaits_proxy_header = false;
+  bool counted = false;          // in ClientLimits
   std::uint8_t minor = 1;        // HTTP/1.minor of the request in hand
   bool wants_keep = true;        // its wish for the connection
   bool keeps = true;             // what the response's head promised

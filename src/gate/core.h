@@ -17,6 +17,7 @@
 
 namespace ebb::gate {
 
+class ClientLimits;
 class Clients;
 class H2Clients;
 class Exchanges;
@@ -54,6 +55,7 @@ struct Core {
   SnapshotRef current{};
   bool stopping = false;  // answers now end their connections
   std::uint32_t clients_max = UINT32_MAX;
+  ClientLimits* client_limits = nullptr;
   base::Rng random{0};
   std::unique_ptr<routes::RateTable> rates{};  // made when a route asks for it
 

@@ -52,6 +52,9 @@ int try_bind(const base::Address& address, int type) {
 
 }  // namespace
 
+// The seed keeps clients from choosing addresses that meet in one bucket.
+Fleet::Fleet() : client_limits_(static_cast<std::uint64_t>(base::SystemClock().wall().time_since_epoch().count())) {}
+
 std::unique_ptr<Fleet> Fleet::start(const FleetOptions& options, const base::Labels& labels, std::string& error) {
   std::unique_ptr<Fleet> fleet(new Fleet);
   for (std::uint32_t i = 0; i < options.workers; ++i) {

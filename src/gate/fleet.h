@@ -8,6 +8,7 @@
 #include <thread>
 #include <vector>
 
+#include "gate/client_limits.h"
 #include "gate/worker.h"
 
 namespace ebb::gate {
@@ -56,9 +57,10 @@ class Fleet {
     friend bool operator==(const Bound&, const Bound&) = default;
   };
 
-  Fleet() = default;
+  Fleet();
   void ask_all(const std::function<void(Worker&)>& question);
 
+  ClientLimits client_limits_;  // used by the members
   std::vector<Member> members_;
   std::vector<Bound> bound_;  // listeners of the last configuration
   bool stopped_ = false;

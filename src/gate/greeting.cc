@@ -2,6 +2,7 @@
 // is looked at, because its name may belong to a route that passes TLS through. Part of Clients.
 //
 // Before: the reactor. Next: gate/clients (TLS and HTTP), or gate/exchanges (a tunnel of bytes).
+#include "gate/client_limits.h"
 #include "gate/clients.h"
 #include "gate/exchanges.h"
 #include "gate/gather.h"
@@ -26,6 +27,11 @@ void Clients::greet(ClientConnection& client) {
 // Also called with nothing received: a listener that looks at nothing goes on at once.
 void Clients::after_proxy_header(ClientConnection& client) {
   const ListenerState& listener = *client.listener;
+  const std::uint32_t limit = listener.model.connections_per_client;
+  if (limit > 0 && core_.client_limits != nullptr) {
+    client.counted = core_.client_limits->enter(listener.label, client.peer, limit);
+    if (!client.counted) return close(client.self, Cause::client_too_many, CloseMode::reset);
+  }
   switch (listener.model.protocol) {
     case routes::Protocol::http: return begin_plain(client);
     case routes::Protocol::https:

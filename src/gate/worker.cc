@@ -27,6 +27,7 @@ Worker::Worker(reactor::Reactor& reactor, const base::Labels& labels, const Work
       datagrams_(core_) {
   core_.access_log = options.access_log;
   core_.clients_max = options.clients_max;
+  core_.client_limits = options.client_limits;
   core_.clients = &clients_;
   core_.h2_clients = &h2_clients_;
   core_.exchanges = &exchanges_;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "gate/backends.h"
+#include "gate/client_limits.h"
 #include "gate/clients.h"
 #include "gate/core.h"
 #include "gate/datagrams.h"
@@ -23,6 +24,7 @@ namespace ebb::gate {
 struct WorkerOptions {
   std::uint32_t clients_max = UINT32_MAX;
   observe::AccessLog::Ring* access_log = nullptr;
+  ClientLimits* client_limits = nullptr;  // of all workers; null: none are enforced
 };
 
 // What the simulator's checkers look at.
