@@ -98,6 +98,7 @@ Handle Exchanges::begin_bytes(Front& front, Handle client, const routes::Route* 
   exchange.bytes_only = true;
   exchange.started = exchange.handed_over = exchange.first_byte = core_.reactor.now();
   if (core_.log_format != observe::LogFormat::off) exchange.started_wall = core_.reactor.clock().wall();
+  if (route != nullptr) prepare_bytes(exchange, front.connection(client)->peer);
   return self;
 }
 

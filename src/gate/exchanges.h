@@ -172,6 +172,7 @@ class Exchanges {
 
   // policy_path.cc
   void prepare(Exchange& exchange, const ClientConnection& client, const wire::RequestHead& head);
+  void prepare_bytes(Exchange& exchange, const base::Address& client);
   bool decided(const Exchange& exchange) const;
   void refuse(Exchange& exchange, base::Cause cause);
   void apply_policy(Exchange& exchange, const ClientConnection& client, const wire::RequestHead& head);

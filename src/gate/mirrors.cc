@@ -45,7 +45,7 @@ void Exchanges::send_mirrors(Exchange& exchange) {
 }
 
 void Exchanges::begin_mirror(const Exchange& original, std::uint32_t backend) {
-  if (!core_.mirrors->has_room()) {
+  if (!core_.mirrors->has_room() || core_.stopping) {
     core_.counters.mirrors_left_out += 1;
     return;
   }

@@ -71,6 +71,15 @@ void Exchanges::prepare(Exchange& exchange, const ClientConnection& client, cons
   if (route.policy != nullptr) choose_mirrors(exchange, head);
 }
 
+// Of TLS that is passed through there is little to ask for: who may come, and where it goes.
+void Exchanges::prepare_bytes(Exchange& exchange, const base::Address& client) {
+  const routes::Route& route = *exchange.route;
+  if (route.policy != nullptr && !route.policy->addresses.admits(client)) {
+    refuse(exchange, Cause::client_address_refused);
+  }
+  if (route.shares != nullptr) choose_share(exchange);
+}
+
 // Refused, or answered here: nothing is sent to an endpoint.
 bool Exchanges::decided(const Exchange& exchange) const {
   return exchange.refusal != Cause::completed || (exchange.applied != nullptr && exchange.applied->status != 0);

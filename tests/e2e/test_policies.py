@@ -2,14 +2,17 @@
 clients get the same."""
 
 import collections
+import hashlib
 import json
+import pathlib
+import ssl
 import subprocess
 
 import pytest
 
 import awkward
 from curl import ask
-from http1 import request, response
+from http1 import request, response, trusting_context
 from router import BINARY, PORTS, configuration
 from router import backend as backend_of
 
@@ -83,6 +86,23 @@ def test_claims_of_an_untrusted_client_about_its_address_do_not_count(router, ba
     service = backend(awkward.named("x"))
     one = router(routed(service, {"allow": ["192.0.2.0/24"]}))
     assert ask(one.port(), "/", version, X_Forwarded_For="192.0.2.7").status == 403
+
+
+def test_passthrough_is_refused_to_addresses_too(router, backend):
+    service = backend(awkward.named("x"))
+    settings = routed(service, {"host": "closed.test", "tls": "passthrough", "deny": LOCAL},
+                      {"host": "open.test", "tls": "passthrough", "allow": LOCAL},
+                      {"host": "none.test", "tls": "passthrough", "backends": [{"name": "service", "weight": 0}]})
+    settings["listeners"][0]["protocol"] = "tls-passthrough"
+    one = router(settings)
+    for name, cause in (("closed.test", "client_address_refused"), ("none.test", "backend_empty")):
+        with pytest.raises(OSError):
+            one.dial(tls=trusting_context(), name=name)
+        one.logged(cause=cause)
+        assert not service.streams
+    with pytest.raises(OSError):  # the backend takes the greeting, but speaks no TLS
+        one.dial(tls=trusting_context(), name="open.test", timeout=0.5)
+    assert len(service.streams) == 1
 
 
 def test_rate_limit_answers_429_with_retry_after(router, backend, version):
@@ -277,6 +297,21 @@ def test_nobody_forges_the_fields_of_a_client_certificate(router, backend, versi
     one = router(routed(service, {"forwarded": "never"}))
     ask(one.port(), "/", version, X_Client_Certificate_Verified="true", options=["-H", "X_Client_Certificate_Subject: CN=Eve"])
     assert not [name for name, _ in service.requests[0].fields if "certificate" in name.lower()]
+
+
+def test_backend_learns_of_the_clients_certificate(router, backend, certificates, version):
+    service, ours = backend(awkward.named("x")), certificates("ann", "ecdsa", "ann.test")
+    one = router(secured(routed(service, {}), certificates, client_certificates={"mode": "optional", "ca": ours["cert"]}))
+    shown = ["--cert", ours["cert"], "--key", ours["key"]]
+    for options in (shown, []):
+        assert ask(one.port("secure"), "/", version, tls=True, options=options, X_Client_Certificate_Subject="CN=Eve").status == 200
+    told, untold = [{name: value for name, value in seen.fields if name.startswith("X-Client-Certificate")} for seen in service.requests]
+    der = ssl.PEM_cert_to_DER_cert(pathlib.Path(ours["cert"]).read_text())
+    serial = subprocess.run(["openssl", "x509", "-noout", "-serial", "-in", ours["cert"]], capture_output=True, text=True, check=True).stdout
+    assert told == {"X-Client-Certificate-Verified": "true", "X-Client-Certificate-Subject": "CN=ann.test",
+                    "X-Client-Certificate-Sha256": hashlib.sha256(der).hexdigest(),
+                    "X-Client-Certificate-Serial": serial.strip().removeprefix("serial=")}
+    assert untold == {}
 
 
 # Shares
