@@ -1,6 +1,8 @@
 #include "gate/datagrams.h"
 
 #include <algorithm>
+#include <span>
+#include <utility>
 
 #include "gate/balance.h"
 
