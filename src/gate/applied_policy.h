@@ -3,11 +3,14 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "base/block.h"
 #include "gate/field_changes.h"
+#include "routes/policy_model.h"
+#include "wire/content_coding.h"
 
 namespace ebb::gate {
 
@@ -18,6 +21,11 @@ struct AppliedPolicy {
   std::uint16_t status = 0;
   std::string location;
   std::uint64_t retry_after = 0;  // seconds, of 429
+
+  const routes::CompressionModel* compression = nullptr;
+  wire::ContentCoding coding{};            // with `compression`: what the client takes
+  std::unique_ptr<wire::Encoder> encoder;  // the response is being compressed
+  std::string text;                        // of the compressed response's head
 
   std::vector<std::uint32_t> mirrors;  // backends that get a copy of the request as soon as it is whole
   base::Chain copy;                    // its payload

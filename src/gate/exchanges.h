@@ -219,9 +219,13 @@ class Exchanges {
   void note_first_byte(Exchange& exchange);
   bool read_response_heads(Exchange& exchange, base::Chain& input);
   enum class AfterHead : std::uint8_t { more_heads, body, over };
-  const wire::ResponseHead* with_changes(const Exchange& exchange, const wire::ResponseHead& received);
+  const wire::ResponseHead* with_changes(Exchange& exchange, const wire::ResponseHead& received);
   AfterHead take_response_head(Exchange& exchange, const wire::ResponseHead& received);
   void take_response_body(Exchange& exchange, base::Chain& input);
+  static bool compresses(const Exchange& exchange) { return exchange.applied && exchange.applied->encoder; }
+  void pass_payload(Exchange& exchange, const base::Slice& source, std::uint32_t at, std::uint32_t size);
+  void pass_coded(Exchange& exchange, std::string_view payload, wire::Encoder::After after);
+  void pass_end(Exchange& exchange, std::string_view trailers);
   void flush(Exchange& exchange);
   void response_moved(Exchange& exchange);
   bool pump_response(Exchange& exchange);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "gate/compression.h"
 #include "gate/exchanges.h"
 #include "gate/grpc_timeout.h"
 #include "gate/head_fields.h"
@@ -94,6 +95,12 @@ void Exchanges::apply_policy(Exchange& exchange, const ClientConnection& client,
   const routes::Policy& policy = *exchange.route->policy;
   if (!policy.response.empty()) exchange.apply().response.edits = &policy.response;
   if (client.secure != nullptr && !policy.hsts.empty()) exchange.apply().response.hsts = policy.hsts;
+  if (policy.model.compression && head.method != wire::Method::head) {
+    if (const auto coding = agreed_coding(*policy.model.compression, head.fields)) {
+      exchange.apply().compression = &*policy.model.compression;
+      exchange.apply().coding = *coding;
+    }
+  }
   if (policy.model.timeouts.request > base::Duration::zero()) {
     exchange.deadline = exchange.started + policy.model.timeouts.request;
   }

@@ -2,6 +2,7 @@
 //
 // Before: gate/request_path. Next: the client's connection waits for its next request (gate/clients), the endpoint's
 // goes back to its pool (gate/backends).
+#include "gate/compression.h"
 #include "gate/exchanges.h"
 #include "gate/gather.h"
 
@@ -57,17 +58,26 @@ bool Exchanges::read_response_heads(Exchange& exchange, Chain& input) {
 }
 
 // The head with what the route changes about it; nullptr: it has no room for that.
-const wire::ResponseHead* Exchanges::with_changes(const Exchange& exchange, const wire::ResponseHead& received) {
-  if (exchange.applied == nullptr || exchange.applied->response.empty() || received.interim()) return &received;
+const wire::ResponseHead* Exchanges::with_changes(Exchange& exchange, const wire::ResponseHead& received) {
+  if (exchange.applied == nullptr || received.interim()) return &received;
+  AppliedPolicy& applied = *exchange.applied;
+  const bool compress = applied.compression != nullptr && worth_compressing(*applied.compression, received);
+  if (applied.response.empty() && !compress) return &received;
   wire::ResponseHead& changed = core_.response;
   if (&changed != &received) changed = received;
-  return exchange.applied->response.apply(changed.fields) ? &changed : nullptr;
+  if (compress) {
+    applied.encoder = wire::Encoder::make(applied.coding);
+    if (!write_compressed_head(applied.coding, changed, applied.text)) return nullptr;
+  }
+  return applied.response.apply(changed.fields) ? &changed : nullptr;
 }
 
 // Interim heads go on to the client as they come (RFC 9110 15.2); the final one begins the response.
 Exchanges::AfterHead Exchanges::take_response_head(Exchange& exchange, const wire::ResponseHead& received) {
   const bool upgrade = received.status == 101;
   const bool unasked = upgrade && (!exchange.upgrade_asked || !exchange.request_whole);
+  const wire::BodyReader body(received.framing, received.content_length);  // as the endpoint sends it
+  const bool until_close = received.framing == Framing::until_close;
   const wire::ResponseHead* changed = with_changes(exchange, received);
   if (unasked || changed == nullptr) {
     fail(exchange, Event::failed, Cause::backend_bad_response);
@@ -78,8 +88,8 @@ Exchanges::AfterHead Exchanges::take_response_head(Exchange& exchange, const wir
     step(exchange, Event::response_began);
     exchange.kept.clear();
     exchange.status = head.status;
-    exchange.response_body = wire::BodyReader(head.framing, head.content_length);
-    exchange.keep_backend = head.keep_alive && head.framing != Framing::until_close;
+    exchange.response_body = body;
+    exchange.keep_backend = head.keep_alive && !until_close;
   }
   exchange.front->add_head(exchange.client, head, exchange.request_whole, exchange.to_client);
   if (head.interim()) return AfterHead::more_heads;
@@ -95,20 +105,45 @@ void Exchanges::take_response_body(Exchange& exchange, Chain& input) {
     const Slice& front = input.front();
     const wire::BodyReader::Step step = body.next(front.view());
     broken = step.status == wire::BodyReader::Step::Status::refused;
-    if (step.payload_size > 0) {
-      exchange.front->add_payload(exchange.client, front, step.payload_at, step.payload_size, exchange.to_client);
-      exchange.response_sent += step.payload_size;
-    }
+    if (step.payload_size > 0) pass_payload(exchange, front, step.payload_at, step.payload_size);
     if (!broken) input.drop_front(step.consumed);
   }
-  if (body.complete()) exchange.front->add_end(exchange.client, body.trailers(), exchange.to_client);
+  if (body.complete()) pass_end(exchange, body.trailers());
   flush(exchange);
   if (broken) return cut_short(exchange, Cause::backend_bad_response);
   if (body.complete()) return complete(exchange, input.empty());
   response_moved(exchange);
 }
 
-void Exchanges::flush(Exchange& exchange) { exchange.front->flush(exchange.client, std::move(exchange.to_client)); }
+void Exchanges::pass_payload(Exchange& exchange, const Slice& source, std::uint32_t at, std::uint32_t size) {
+  if (compresses(exchange)) return pass_coded(exchange, source.view().substr(at, size), wire::Encoder::After::more);
+  exchange.front->add_payload(exchange.client, source, at, size, exchange.to_client);
+  exchange.response_sent += size;
+}
+
+void Exchanges::pass_coded(Exchange& exchange, std::string_view payload, wire::Encoder::After after) {
+  Chain coded;
+  exchange.applied->encoder->encode(core_.reactor.blocks(), payload, after, coded);
+  while (!coded.empty()) {
+    const Slice piece = coded.pop_front();
+    exchange.front->add_payload(exchange.client, piece, 0, piece.size(), exchange.to_client);
+    exchange.response_sent += piece.size();
+  }
+}
+
+void Exchanges::pass_end(Exchange& exchange, std::string_view trailers) {
+  if (compresses(exchange)) {
+    pass_coded(exchange, {}, wire::Encoder::After::end);
+    exchange.applied->encoder.reset();
+  }
+  exchange.front->add_end(exchange.client, trailers, exchange.to_client);
+}
+
+// Events of a stream must not wait in the encoder for the next.
+void Exchanges::flush(Exchange& exchange) {
+  if (compresses(exchange)) pass_coded(exchange, {}, wire::Encoder::After::flush);
+  exchange.front->flush(exchange.client, std::move(exchange.to_client));
+}
 
 void Exchanges::on_response_head(Handle handle, const wire::ResponseHead& head) {
   Exchange* exchange = live(handle);
@@ -121,15 +156,14 @@ void Exchanges::on_response_payload(Handle handle, Slice payload) {
   Exchange* exchange = live(handle);
   if (exchange == nullptr) return;
   if (exchange->life.is(State::tunnelling)) return on_tunnel_bytes_from_backend(*exchange, std::move(payload));
-  exchange->response_sent += payload.size();
-  exchange->front->add_payload(exchange->client, payload, 0, payload.size(), exchange->to_client);
+  pass_payload(*exchange, payload, 0, payload.size());
 }
 
 void Exchanges::on_response_whole(Handle handle, std::string_view trailers) {
   Exchange* exchange = live(handle);
   if (exchange == nullptr) return;
   if (exchange->life.is(State::tunnelling)) return tunnel_finished(*exchange, owner_backend);
-  exchange->front->add_end(exchange->client, trailers, exchange->to_client);
+  pass_end(*exchange, trailers);
   flush(*exchange);
   complete(*exchange, true);
 }
@@ -151,7 +185,7 @@ void Exchanges::response_moved(Exchange& exchange) {
 
 bool Exchanges::pump_response(Exchange& exchange) {
   const wire::BodyReader& body = exchange.response_body;
-  if (body.framing() != Framing::length || body.remaining() < pump_bytes_min) return false;
+  if (body.framing() != Framing::length || body.remaining() < pump_bytes_min || compresses(exchange)) return false;
   const reactor::SocketId from = exchange.back->bare_socket(exchange.backend);
   const reactor::SocketId to = exchange.front->bare_socket(exchange.client);
   if (!from || !to) return false;
@@ -202,7 +236,7 @@ void Exchanges::on_backend_finished(Handle handle) {
     return retry_or_fail(*exchange, cause, false);
   }
   if (exchange->response_body.framing() != Framing::until_close) return cut_short(*exchange, Cause::backend_truncated);
-  exchange->front->add_end(exchange->client, {}, exchange->to_client);
+  pass_end(*exchange, {});
   flush(*exchange);
   complete(*exchange, true);
 }

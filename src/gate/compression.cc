@@ -1,0 +1,73 @@
+#include "gate/compression.h"
+
+#include <algorithm>
+
+namespace ebb::gate {
+
+namespace {
+
+wire::ContentCoding coding_of(routes::Coding coding) {
+  switch (coding) {
+    case routes::Coding::gzip: return wire::ContentCoding::gzip;
+    case routes::Coding::brotli: return wire::ContentCoding::brotli;
+    case routes::Coding::zstd: return wire::ContentCoding::zstd;
+  }
+  return wire::ContentCoding::gzip;
+}
+
+void leave_out(wire::Fields& fields, std::string_view name) {
+  for (wire::Field& field : fields.all()) {
+    if (wire::equals_ignoring_case(field.name, name)) field.hop = true;
+  }
+}
+
+// "text/html; charset=utf-8" is text/html.
+std::string_view media_type(std::string_view value) {
+  value = value.substr(0, value.find(';'));
+  while (!value.empty() && value.back() == ' ') value.remove_suffix(1);
+  return value;
+}
+
+}  // namespace
+
+std::optional<wire::ContentCoding> agreed_coding(const routes::CompressionModel& model, const wire::Fields& request) {
+  const wire::Field* accepted = request.find("accept-encoding");
+  if (accepted == nullptr) return {};
+  for (const routes::Coding coding : model.codings) {
+    if (wire::accepts(accepted->value, coding_of(coding))) return coding_of(coding);
+  }
+  return {};
+}
+
+bool worth_compressing(const routes::CompressionModel& model, const wire::ResponseHead& head) {
+  const bool partial = head.status == 206 || head.fields.find("content-range") != nullptr;
+  if (head.status < 200 || head.status >= 300 || partial || head.framing == wire::Framing::none) return false;
+  if (head.framing == wire::Framing::length && head.content_length < model.min_bytes) return false;
+  if (head.fields.find("content-encoding") != nullptr) return false;
+  const wire::Field* cache = head.fields.find("cache-control");
+  if (cache != nullptr && wire::list_has_token(cache->value, "no-transform")) return false;
+  const wire::Field* type = head.fields.find("content-type");
+  if (type == nullptr) return false;
+  return std::ranges::any_of(model.types, [type](const std::string& listed) {
+    return wire::equals_ignoring_case(media_type(type->value), listed);
+  });
+}
+
+bool write_compressed_head(wire::ContentCoding coding, wire::ResponseHead& head, std::string& text) {
+  leave_out(head.fields, "accept-ranges");
+  leave_out(head.fields, "content-md5");
+  leave_out(head.fields, "digest");
+  head.framing = wire::Framing::chunked;
+  head.has_length = false;
+  head.content_length = 0;
+  // The bytes differ from those that a strong validator names.
+  const wire::Field* tag = head.fields.find("etag");
+  if (tag != nullptr && !tag->value.starts_with("W/")) {
+    text = "W/" + std::string(tag->value);
+    leave_out(head.fields, "etag");
+    if (!head.fields.add({"ETag", text})) return false;
+  }
+  return head.fields.add({"Content-Encoding", wire::name(coding)}) && head.fields.add({"Vary", "Accept-Encoding"});
+}
+
+}  // namespace ebb::gate
