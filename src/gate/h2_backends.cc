@@ -103,7 +103,9 @@ void H2Backends::make_session(BackendConnection& connection) {
   wire::H2Limits limits;
   limits.head = core_.head_limits();
   limits.stream_window = stream_window;
-  limits.connection_window = connection.streams_max * stream_window;  // so that no stream can stall its neighbours
+  // So that no stream can stall its neighbours. Twice, because nghttp2 gives back what was read by halves of the
+  // window.
+  limits.connection_window = 2 * connection.streams_max * stream_window;
   connection.h2 = std::make_unique<H2BackendSession>(*this, connection.self, limits);
   core_.endpoints->find(connection.endpoint)->multiplexed.push_back(connection.self);
 }
@@ -395,13 +397,19 @@ void H2Backends::schedule(BackendConnection& connection) {
   scheduled_.push_back(connection.self);
 }
 
+// Until nothing is left or the socket is full. One turn is not enough: what the kernel took at once is not followed by
+// on_drained.
 void H2Backends::send_now(BackendConnection& connection) {
   connection.h2->scheduled = false;
-  const std::size_t waiting = core_.reactor.unsent(connection.socket);
-  if (waiting >= output_high_water) return connection.h2->codec.postpone();  // on_drained comes back here
-  Chain out;
-  connection.h2->codec.collect(core_.reactor.blocks(), out, output_high_water - waiting);
-  if (!out.empty()) core_.backends->send(connection, std::move(out));
+  wire::H2Session& codec = connection.h2->codec;
+  do {
+    const std::size_t waiting = core_.reactor.unsent(connection.socket);
+    if (waiting >= output_high_water) return codec.postpone();  // on_drained comes back here
+    Chain out;
+    codec.collect(core_.reactor.blocks(), out, output_high_water - waiting);
+    if (out.empty()) return;
+    core_.backends->send(connection, std::move(out));
+  } while (codec.has_output());
 }
 
 bool H2Backends::send_scheduled() {

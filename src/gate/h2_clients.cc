@@ -282,13 +282,19 @@ void H2Clients::schedule(ClientConnection& client) {
   scheduled_.push_back(client.self);
 }
 
+// Until nothing is left or the socket is full. One turn is not enough: what the kernel took at once is not followed by
+// on_drained.
 void H2Clients::send_now(ClientConnection& client) {
   client.h2->scheduled = false;
-  const std::size_t waiting = core_.clients->unsent(client);
-  if (waiting >= output_high_water) return client.h2->codec.postpone();  // on_drained comes back here
-  Chain out;
-  client.h2->codec.collect(core_.reactor.blocks(), out, output_high_water - waiting);
-  if (!out.empty()) core_.clients->send(client, std::move(out));
+  wire::H2Session& codec = client.h2->codec;
+  do {
+    const std::size_t waiting = core_.clients->unsent(client);
+    if (waiting >= output_high_water) return codec.postpone();  // on_drained comes back here
+    Chain out;
+    codec.collect(core_.reactor.blocks(), out, output_high_water - waiting);
+    if (out.empty()) return;
+    core_.clients->send(client, std::move(out));
+  } while (codec.has_output());
 }
 
 bool H2Clients::send_scheduled() {
