@@ -120,6 +120,7 @@ void H2Clients::on_request_refused(Handle client_handle, StreamId id, Cause caus
 
 void H2Clients::on_payload(Handle handle, Slice bytes) {
   H2Stream& stream = *streams_.find(handle);
+  if (stream.complete && !stream.exchange) return discard(stream, bytes.size());
   stream.unconsumed += bytes.size();
   if (stream.tunnel) return core_.exchanges->on_tunnel_bytes_from_client(stream.exchange, std::move(bytes));
   if (stream.upgrade) return stream.early.push(std::move(bytes));
@@ -129,8 +130,22 @@ void H2Clients::on_payload(Handle handle, Slice bytes) {
 void H2Clients::on_whole(Handle handle, std::string_view trailers) {
   H2Stream& stream = *streams_.find(handle);
   stream.whole = true;
+  if (stream.complete && !stream.exchange) return forget(stream);
   if (stream.tunnel) return core_.exchanges->on_client_finished(stream.exchange);
   if (stream.exchange && !stream.upgrade) core_.exchanges->on_request_whole(stream.exchange, trailers);
+}
+
+// The response came before the whole request (RFC 9113 8.1). Some clients lose it when RST_STREAM comes while they
+// still send, so that a request that is nearly over is let end; from a longer one the client must be kept.
+void H2Clients::discard(H2Stream& stream, std::size_t bytes) {
+  constexpr std::size_t patience_bytes = std::size_t{1} << 20;
+  ClientConnection& client = *core_.clients->find(stream.client);
+  stream.discarded += bytes;
+  schedule(client);
+  const bool patient = stream.discarded <= patience_bytes && !client.h2->going_away;
+  if (patient) return client.h2->codec.consumed(stream.id, bytes);
+  client.h2->codec.reset(stream.id, Cause::completed);  // behind what is still to be sent
+  forget(stream);
 }
 
 void H2Clients::on_stream_failed(Handle handle, Cause cause) {
@@ -220,12 +235,8 @@ void H2Clients::release(Handle end, bool) {
   detach(stream);
   if (stream.over) return;
   schedule(*core_.clients->find(stream.client));
-  // A response that came before the whole request ends the stream (RFC 9113 8.1), but only once it has left.
-  if (stream.whole) {
-    forget(stream);
-  } else {
-    ending_.push_back(end);
-  }
+  if (stream.whole) return forget(stream);
+  discard(stream, std::exchange(stream.unconsumed, 0));
 }
 
 void H2Clients::cut(Handle end, Cause cause) {
@@ -308,20 +319,10 @@ bool H2Clients::send_scheduled() {
       send_now(*client);
       H2ClientSession& session = *client->h2;
       const bool wanted = !session.going_away && !session.client_leaves;
-      if (!wanted && session.exchanges == 0 && session.streams.empty()) {
+      if (!wanted && session.exchanges == 0 && session.codec.streams() == 0) {
         core_.clients->close(handle, session.going_away ? Cause::shutdown : Cause::client_closed, CloseMode::flush);
       }
     }
-    std::erase_if(ending_, [this](Handle handle) {
-      H2Stream* stream = streams_.find(handle);
-      if (stream == nullptr || stream->over) return true;
-      H2Session& codec = session_of(*stream).codec;
-      if (codec.unsent(stream->id) > 0) return false;
-      codec.reset(stream->id, Cause::completed);
-      schedule(*core_.clients->find(stream->client));
-      forget(*stream);
-      return true;
-    });
   }
   return true;
 }

@@ -17,6 +17,7 @@ struct H2Stream {
   wire::StreamId id = 0;
   base::Handle exchange;
   std::size_t unconsumed = 0;  // received, and its window not opened again yet
+  std::size_t discarded = 0;   // received after the response was complete
   bool paused = false;
   bool tunnel = false;
   bool upgrade = false;   // an extended CONNECT: what comes behind its head belongs to the tunnel
@@ -76,6 +77,7 @@ class H2Clients : public Front {
   bool misdirected(const ClientConnection& client, std::string_view authority) const;
   const wire::RequestHead& as_upgrade(const wire::RequestHead& head);
   void respond_own(wire::H2Session& codec, wire::StreamId id, const OwnAnswer& answer);
+  void discard(H2Stream& stream, std::size_t bytes);
   void detach(H2Stream& stream);
   void forget(H2Stream& stream);
   void schedule(ClientConnection& client);
@@ -85,7 +87,6 @@ class H2Clients : public Front {
   Core& core_;
   base::SlotMap<H2Stream> streams_;
   std::vector<base::Handle> scheduled_;
-  std::vector<base::Handle> ending_;  // complete, but the client has not sent all of its request
   std::vector<base::Handle> dead_;
   std::string text_;  // of the head in hand, reused
 };

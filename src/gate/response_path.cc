@@ -76,7 +76,7 @@ const wire::ResponseHead* Exchanges::with_changes(Exchange& exchange, const wire
 Exchanges::AfterHead Exchanges::take_response_head(Exchange& exchange, const wire::ResponseHead& received) {
   const bool upgrade = received.status == 101;
   const bool unasked = upgrade && (!exchange.upgrade_asked || !exchange.request_whole);
-  const wire::BodyReader body(received.framing, received.content_length);  // as the endpoint sends it
+  wire::BodyReader body(received.framing, received.content_length);  // as the endpoint sends it
   const bool until_close = received.framing == Framing::until_close;
   const wire::ResponseHead* changed = with_changes(exchange, received);
   if (unasked || changed == nullptr) {
@@ -88,7 +88,7 @@ Exchanges::AfterHead Exchanges::take_response_head(Exchange& exchange, const wir
     step(exchange, Event::response_began);
     exchange.kept.clear();
     exchange.status = head.status;
-    exchange.response_body = body;
+    exchange.response_body = std::move(body);
     exchange.keep_backend = head.keep_alive && !until_close;
   }
   exchange.front->add_head(exchange.client, head, exchange.request_whole, exchange.to_client);

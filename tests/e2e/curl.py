@@ -6,11 +6,6 @@ from http1 import Message
 
 VERSIONS = {"1.1": "--http1.1", "2": "--http2-prior-knowledge"}
 
-# This curl throws an answer away that comes, with a RST_STREAM of NO_ERROR behind it, while it still sends the body,
-# although a client must not (RFC 9113 section 8.1). Which of the two comes first is a race; it is asked again.
-DISCARDED = 92
-
-
 def parse(output):
     """What curl -i prints: heads, of which the last counts, the body, and trailers behind it."""
     head, rest = output.split(b"\r\n\r\n", 1)
@@ -33,9 +28,6 @@ def ask(port, target="/", version="1.1", method=None, body=None, host="localhost
     for name, value in {"Host": host, "Expect": "", **fields}.items():
         command += ["-H", f"{name.replace('_', '-')}: {value}" if value else f"{name}:"]
     url = f"{'https' if tls else 'http'}://127.0.0.1:{port}{target}"
-    for _ in range(5):
-        done = subprocess.run([*command, *options, url], input=body, capture_output=True, timeout=30, check=False)
-        if done.returncode != DISCARDED or body is None:
-            break
+    done = subprocess.run([*command, *options, url], input=body, capture_output=True, timeout=30, check=False)
     assert done.stdout, f"curl ended with {done.returncode}: {done.stderr.decode()}"
     return parse(done.stdout)
