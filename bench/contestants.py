@@ -25,7 +25,7 @@ pid {directory}/nginx.pid; error_log stderr crit;
 events {{ worker_connections {connections}; }}
 http {{
   access_log off; server_tokens off; tcp_nodelay on; sendfile on;
-  keepalive_timeout 300s; keepalive_requests 1000000000;
+  keepalive_timeout 300s; keepalive_requests 1000000000; http2_max_concurrent_streams 256;
   client_body_temp_path {directory}/body; proxy_temp_path {directory}/proxy;
   fastcgi_temp_path {directory}/f; uwsgi_temp_path {directory}/u; scgi_temp_path {directory}/s;
   {rest}
@@ -37,7 +37,7 @@ NGINX_PROXY = """
   ssl_protocols TLSv1.3; ssl_certificate {cert}; ssl_certificate_key {key}; ssl_session_tickets on;
   server {{
     listen 127.0.0.1:{plain} backlog=4096;
-    listen 127.0.0.1:{tls} ssl backlog=4096;
+    listen 127.0.0.1:{tls} ssl http2 backlog=4096;
     client_body_buffer_size 32k; client_max_body_size 0;
     location / {{
       proxy_pass http://service;
@@ -69,9 +69,18 @@ defaults
   http-reuse always
 frontend web
   bind 127.0.0.1:{plain} backlog 4096
-  bind 127.0.0.1:{tls} ssl crt {directory}/both.pem backlog 4096
+  bind 127.0.0.1:{tls} ssl crt {directory}/both.pem alpn h2,http/1.1 backlog 4096
   default_backend service
 backend service
+  server one 127.0.0.1:{backend}
+frontend web2
+  bind 127.0.0.1:{h2} ssl crt {directory}/both.pem alpn h2,http/1.1 backlog 4096
+  default_backend service2
+backend service2
+  server one 127.0.0.1:{h2_backend} proto h2
+listen bytes
+  mode tcp
+  bind 127.0.0.1:{tcp} backlog 4096
   server one 127.0.0.1:{backend}
 """
 
@@ -83,11 +92,17 @@ timeouts: {{client_idle: 300s}}
 listeners:
   - {{name: web, bind: "127.0.0.1:{plain}", protocol: http}}
   - {{name: secure, bind: "127.0.0.1:{tls}", protocol: https, certificates: [{{cert: {cert}, key: {key}}}]}}
+  - {{name: second, bind: "127.0.0.1:{h2}", protocol: https, certificates: [{{cert: {cert}, key: {key}}}]}}
+  - {{name: bytes, bind: "127.0.0.1:{tcp}", protocol: tcp, backend: service}}
 routes:
-  - {{backend: service}}
+  - {{name: first, listeners: [web, secure], backend: service}}
+  - {{name: second, listeners: [second], backend: service2}}
 backends:
   - name: service
     endpoints: [{{name: one, address: "127.0.0.1:{backend}"}}]
+  - name: service2
+    protocol: h2c
+    endpoints: [{{name: one, address: "127.0.0.1:{h2_backend}"}}]
 """
 
 
@@ -124,8 +139,8 @@ def launch(command, core, log_path):
 
 
 class Contestant:
-    def __init__(self, name, version, tls=True, peer=False):
-        self.name, self.version, self.tls, self.peer = name, version, tls, peer
+    def __init__(self, name, version, serves, peer=False):
+        self.name, self.version, self.serves, self.peer = name, version, serves, peer
         self.process = None
         self.command = None
         self.ports = {}
@@ -149,12 +164,17 @@ class Arena:
         self.directory = pathlib.Path(directory)
         self.stem = self.directory / "bench"
         self.contestants = []
-        self.backend = free_port()
+        self.backend, self.h2_backend = free_port(), free_port()
         self.exit = contextlib.ExitStack()
 
     def __enter__(self):
         subprocess.run([ROOT / "tools" / "certs", self.stem, "ecdsa", "bench.test"], check=True)
         wait_for_port(self.backend, self.start("backend", [BACKEND, self.backend], LOAD_CORE))
+        files = self.directory / "files"
+        files.mkdir()
+        (files / "small").write_bytes(b"x" * 128)
+        h2_backend = ["nghttpd", "--no-tls", "-d", files, "--max-concurrent-streams=256", self.h2_backend]
+        wait_for_port(self.h2_backend, self.start("h2-backend", h2_backend, LOAD_CORE))
         return self
 
     def __exit__(self, *_):
@@ -183,8 +203,8 @@ class Arena:
         return ["nginx", "-p", home, "-c", home / "nginx.conf"]
 
     def facts(self):
-        ports = {"plain": free_port(), "tls": free_port(), "admin": free_port()}
-        return ports, {"backend": self.backend, "cert": f"{self.stem}.pem", "key": f"{self.stem}.key", "directory": self.directory,
+        ports = {name: free_port() for name in ("plain", "tls", "h2", "tcp", "admin")}
+        return ports, {"backend": self.backend, "h2_backend": self.h2_backend, "cert": f"{self.stem}.pem", "key": f"{self.stem}.key", "directory": self.directory,
                        "connections": CONNECTIONS, **ports}
 
     def enter(self, contestant, ports, command):
@@ -204,7 +224,7 @@ class Arena:
         version = subprocess.run(["nginx", "-v"], capture_output=True, text=True).stderr.strip().split("/")[-1]
         ports, facts = self.facts()
         command = self.nginx_command("nginx", NGINX_PROXY.format(**facts))
-        self.enter(Contestant("nginx", version, peer=True), ports, command)
+        self.enter(Contestant("nginx", version, ("plain", "tls"), peer=True), ports, command)
 
     def add_haproxy(self):
         version = subprocess.run(["haproxy", "-v"], capture_output=True, text=True).stdout.split()[2]
@@ -213,7 +233,7 @@ class Arena:
         (self.directory / "both.pem").write_text(both)
         configuration = self.directory / "haproxy.cfg"
         configuration.write_text(HAPROXY.format(**facts))
-        self.enter(Contestant("haproxy", version, peer=True), ports, ["haproxy", "-db", "-f", configuration])
+        self.enter(Contestant("haproxy", version, ("plain", "tls", "h2", "tcp"), peer=True), ports, ["haproxy", "-db", "-f", configuration])
 
     def add_ebbgate(self, io):
         binary = ROOT / "build" / "ebbgate"
@@ -221,7 +241,7 @@ class Arena:
         configuration = self.directory / f"ebbgate-{io}.yaml"
         configuration.write_text(EBBGATE.format(io=io, **facts))
         version = subprocess.run([binary, "version"], capture_output=True, text=True).stdout.strip()
-        self.enter(Contestant(f"ebbgate {io}", version), ports, [binary, "run", "-c", configuration])
+        self.enter(Contestant(f"ebbgate {io}", version, ("plain", "tls", "h2", "tcp")), ports, [binary, "run", "-c", configuration])
 
     def add_relay(self, io, *options):
         """The floor: what passing bytes on costs without looking at them."""
@@ -229,4 +249,4 @@ class Arena:
         command = [ROOT / "build" / "relay", "--io", io, "--listen", f"127.0.0.1:{ports['plain']}", "--to", f"127.0.0.1:{facts['backend']}",
                    *options]
         name = " ".join(["relay", io, *(option.strip("-") for option in options)])
-        self.enter(Contestant(name, "", tls=False), ports, command)
+        self.enter(Contestant(name, "", ("plain",)), ports, command)

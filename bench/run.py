@@ -68,7 +68,7 @@ def fill(arena, without):
 
 
 def measure(workload, arena, options):
-    entered = [one for one in arena.contestants if one.tls or workload.scheme == "plain"]
+    entered = [one for one in arena.contestants if workload.scheme in one.serves]
     idle = workload.unit == "kib"
     if idle:
         entered = [one for one in entered if not one.name.startswith("relay")]  # holds two sockets and has no idle state

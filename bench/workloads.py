@@ -18,10 +18,10 @@ MEBIBYTE = 1 << 20
 class Workload:
     name: str
     title: str
-    scheme: str  # which port: plain or tls
+    scheme: str  # which port: plain, tls, h2 (to an endpoint that speaks HTTP/2) or tcp
     path: str = "/small"
     options: tuple = ()
-    mode: str = ""  # of bench/connect.cc; "" is wrk
+    mode: str = ""  # of bench/connect.cc, or h2load; "" is wrk
     unit: str = "us"  # us: CPU microseconds per request; mb: MB per CPU second; kib: KiB per idle connection
 
 
@@ -34,6 +34,10 @@ WORKLOADS = [
     Workload("tls_resumed", "TLS 1.3 resumed handshake per request", "tls", mode="resumed"),
     Workload("big_plain", "1 MiB response, plain", "plain", "/big", ("-c", "16"), unit="mb"),
     Workload("big_tls", "1 MiB response, TLS", "tls", "/big", ("-c", "16"), unit="mb"),
+    Workload("h2_h1", "h2 over TLS, 16 x 32 streams, to h1", "tls", options=("-c", "16", "-m", "32"), mode="h2load"),
+    Workload("h2_h2", "h2 over TLS, 16 x 32 streams, to h2", "h2", options=("-c", "16", "-m", "32"), mode="h2load"),
+    Workload("tcp_small", "TCP, 128 B both ways, 64 connections", "tcp", options=("-c", "64")),
+    Workload("tcp_big", "TCP, 1 MiB", "tcp", "/big", ("-c", "16"), unit="mb"),
     Workload("idle_plain", "idle client connection, plain", "plain", mode="plain-hold", unit="kib"),
     Workload("idle_tls", "idle client connection, TLS", "tls", mode="tls-hold", unit="kib"),
 ]
@@ -83,6 +87,14 @@ def shake_hands(workload, port, seconds):
     return result
 
 
+def h2load(workload, port, seconds):
+    command = ["taskset", "-c", str(LOAD_CORE), "h2load", "-t1", "-D", str(seconds), *workload.options, f"https://127.0.0.1:{port}{workload.path}"]
+    output = subprocess.run(command, check=True, capture_output=True, text=True, timeout=seconds + 30).stdout
+    done, failed, errored = re.search(r"requests: .* (\d+) succeeded, (\d+) failed, (\d+) errored", output).groups()
+    mean = re.search(r"time for request:\s+\S+\s+\S+\s+(\S+)", output).group(1)
+    return {"requests": int(done), "seconds": seconds, "failed": int(failed) + int(errored), "p50_us": _microseconds(mean), "p99_us": 0}
+
+
 def hold(workload, port, count, pid):
     """Memory per idle connection: the process is measured without and with them, both after it has seen traffic."""
     command = ["taskset", "-c", str(LOAD_CORE), str(CONNECT), workload.mode, "127.0.0.1", str(port), str(count)]
@@ -107,7 +119,8 @@ def window(workload, contestant, seconds, idle_connections):
         result["value"] = max(0, result["during_kib"] - result["before_kib"]) / idle_connections
         return result
     ran_before, waited_before = schedstat(contestant.pid)
-    result = (shake_hands if workload.mode else wrk)(workload, port, seconds)
+    generate = {"": wrk, "h2load": h2load}.get(workload.mode, shake_hands)
+    result = generate(workload, port, seconds)
     ran, waited = (after - before for after, before in zip(schedstat(contestant.pid), (ran_before, waited_before)))
     result["cpu_ns"], result["waited_ns"], result["pss_kib"] = ran, waited, pss_kib(contestant.pid)
     if workload.unit == "us":

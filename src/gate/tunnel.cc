@@ -12,6 +12,15 @@ using base::Handle;
 using base::Slice;
 using reactor::Receive;
 
+namespace {
+
+// A full block is seldom the last of its kind.
+Receive mode_after(std::size_t received) {
+  return received >= base::BlockPool::body_size ? Receive::bulk : Receive::watchful;
+}
+
+}  // namespace
+
 void Exchanges::become_tunnel(Exchange& exchange, Event event) {
   step(exchange, event);
   begin_tunnel_age(exchange);
@@ -29,23 +38,25 @@ void Exchanges::become_tunnel(Exchange& exchange, Event event) {
 void Exchanges::on_tunnel_bytes_from_client(Handle handle, Slice bytes) {
   Exchange* exchange = live(handle);
   if (exchange == nullptr) return;
+  const Receive mode = mode_after(bytes.size());
   exchange->request_bytes += bytes.size();
   Chain out;
   out.push(std::move(bytes));
   exchange->back->flush(exchange->backend, std::move(out));
   arm_for_state(*exchange);
   const bool stuck = exchange->back->unsent(exchange->backend) > exchange->back->patience();
-  exchange->front->receive(exchange->client, stuck ? Receive::paused : Receive::watchful);
+  exchange->front->receive(exchange->client, stuck ? Receive::paused : mode);
 }
 
 void Exchanges::on_tunnel_bytes_from_backend(Exchange& exchange, Slice bytes) {
+  const Receive mode = mode_after(bytes.size());
   exchange.response_sent += bytes.size();
   Chain out;
   out.push(std::move(bytes));
   exchange.front->flush(exchange.client, std::move(out));
   arm_for_state(exchange);
   const bool stuck = exchange.front->unsent(exchange.client) > exchange.front->patience();
-  exchange.back->receive(exchange.backend, stuck ? Receive::paused : Receive::watchful);
+  exchange.back->receive(exchange.backend, stuck ? Receive::paused : mode);
 }
 
 // One side sends no more: the other is told so, and may go on sending.
