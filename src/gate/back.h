@@ -21,7 +21,7 @@ struct EndpointState;
 // What a new connection must know of its backend.
 struct BackendTarget {
   const routes::BackendModel& model;
-  const std::shared_ptr<const wire::ClientContext>& tls;  // null: plain
+  std::shared_ptr<const wire::ClientContext> tls;  // null: plain
   base::Slice preface{};  // goes before all else, TLS too; the connection then belongs to one client
 };
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "wire/h1_field.h"
+
 namespace ebb::gate {
 
 namespace {
@@ -22,11 +24,7 @@ void leave_out(wire::Fields& fields, std::string_view name) {
 }
 
 // "text/html; charset=utf-8" is text/html.
-std::string_view media_type(std::string_view value) {
-  value = value.substr(0, value.find(';'));
-  while (!value.empty() && value.back() == ' ') value.remove_suffix(1);
-  return value;
-}
+std::string_view media_type(std::string_view value) { return wire::without_blanks(value.substr(0, value.find(';'))); }
 
 }  // namespace
 

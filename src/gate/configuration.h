@@ -39,9 +39,9 @@ class LocalSnapshot {
   const routes::Snapshot& snapshot() const { return *configuration_.snapshot; }
   const routes::Model& model() const { return configuration_.snapshot->model(); }
   const Configuration& configuration() const { return configuration_; }
-  const std::shared_ptr<const wire::ClientContext>& backend_tls(std::uint32_t backend) const {
-    static const std::shared_ptr<const wire::ClientContext> plain;
-    return backend < configuration_.backend_tls.size() ? configuration_.backend_tls[backend] : plain;
+  // Null: plain, also where nobody made contexts (the simulator).
+  std::shared_ptr<const wire::ClientContext> backend_tls(std::uint32_t backend) const {
+    return backend < configuration_.backend_tls.size() ? configuration_.backend_tls[backend] : nullptr;
   }
   std::vector<BackendView> views;  // by backend
 

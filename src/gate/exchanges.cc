@@ -47,10 +47,6 @@ std::string_view text_part(const Exchange& exchange, std::size_t index) {
   return std::string_view(exchange.text).substr(begin, exchange.text_ends[index] - begin);
 }
 
-}  // namespace
-
-namespace {
-
 bool is_grpc(const wire::Fields& fields) {
   const wire::Field* type = fields.find("content-type");
   return type != nullptr && type->value.starts_with("application/grpc");
@@ -58,15 +54,21 @@ bool is_grpc(const wire::Fields& fields) {
 
 }  // namespace
 
-Handle Exchanges::begin(Front& front, Handle client_end, const wire::RequestHead& head) {
-  const ClientConnection& client = *front.connection(client_end);
+Exchange& Exchanges::add(Front& front, Handle client, const SnapshotRef& snapshot) {
   const Handle self = exchanges_.emplace();
   Exchange& exchange = *exchanges_.find(self);
   exchange.self = self;
   exchange.front = &front;
-  exchange.client = client_end;
+  exchange.client = client;
   exchange.timer.set_owner({owner_exchange, self});
-  exchange.snapshot = core_.current;
+  exchange.snapshot = snapshot;
+  exchange.started = exchange.handed_over = exchange.first_byte = core_.reactor.now();
+  return exchange;
+}
+
+Handle Exchanges::begin(Front& front, Handle client_end, const wire::RequestHead& head) {
+  const ClientConnection& client = *front.connection(client_end);
+  Exchange& exchange = add(front, client_end, core_.current);
   const HeadFields fields(head.fields);
   exchange.route = core_.current->snapshot().match(
       {head.method_text, head.authority, head.path, client.listener->model.name, &fields});
@@ -76,30 +78,22 @@ Handle Exchanges::begin(Front& front, Handle client_end, const wire::RequestHead
   exchange.framing = head.framing;
   exchange.request_body = wire::BodyReader(head.framing, head.content_length);
   exchange.request_whole = exchange.request_body.complete();
-  exchange.started = exchange.handed_over = exchange.first_byte = core_.reactor.now();
   if (core_.log_format != observe::LogFormat::off) {
     exchange.started_wall = core_.reactor.clock().wall();
     keep_text(exchange, head);
   }
   prepare(exchange, client, head);
-  return self;
+  return exchange.self;
 }
 
 Handle Exchanges::begin_bytes(Front& front, Handle client, const routes::Route* route, std::uint32_t backend) {
-  const Handle self = exchanges_.emplace();
-  Exchange& exchange = *exchanges_.find(self);
-  exchange.self = self;
-  exchange.front = &front;
-  exchange.client = client;
-  exchange.timer.set_owner({owner_exchange, self});
-  exchange.snapshot = core_.current;
+  Exchange& exchange = add(front, client, core_.current);
   exchange.route = route;
   exchange.backend_index = backend;
   exchange.bytes_only = true;
-  exchange.started = exchange.handed_over = exchange.first_byte = core_.reactor.now();
   if (core_.log_format != observe::LogFormat::off) exchange.started_wall = core_.reactor.clock().wall();
   if (route != nullptr) prepare_bytes(exchange, front.connection(client)->peer);
-  return self;
+  return exchange.self;
 }
 
 void Exchanges::start(Handle handle) {
@@ -131,9 +125,7 @@ void Exchanges::choose(Exchange& exchange) {
     const bool shares = !exchange.bytes_only && backend.model.proxy_protocol == routes::ProxyProtocol::off;
     if (!exchange.fresh_only && shares) {
       const Handle pooled = back.lease(*endpoint, exchange.self, !wire::idempotent(exchange.method));
-      if (pooled) {
-        return attach(exchange, back, pooled);
-      }
+      if (pooled) return attach(exchange, back, pooled);
     }
     const auto opened =
         back.open(chosen, exchange.self,
@@ -155,10 +147,9 @@ void Exchanges::choose(Exchange& exchange) {
 }
 
 // TLS that is passed through is the client's own.
-const std::shared_ptr<const wire::ClientContext>& Exchanges::tls_for(const Exchange& exchange) const {
-  static const std::shared_ptr<const wire::ClientContext> plain;
+std::shared_ptr<const wire::ClientContext> Exchanges::tls_for(const Exchange& exchange) const {
   const bool passed_through = exchange.route != nullptr && exchange.route->model.tls == routes::TlsMode::passthrough;
-  return passed_through ? plain : exchange.snapshot->backend_tls(exchange.backend_index);
+  return passed_through ? nullptr : exchange.snapshot->backend_tls(exchange.backend_index);
 }
 
 base::Slice Exchanges::proxy_header(const Exchange& exchange, routes::ProxyProtocol version) {

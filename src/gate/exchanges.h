@@ -149,10 +149,11 @@ class Exchanges {
   void step(Exchange& exchange, Event event);
 
   // exchanges.cc
+  Exchange& add(Front& front, base::Handle client, const SnapshotRef& snapshot);
   void choose(Exchange& exchange);
   void attach(Exchange& exchange, Back& back, base::Handle backend);
   Back& back_for(const routes::BackendModel& model, const EndpointState& endpoint, bool bytes_only);
-  const std::shared_ptr<const wire::ClientContext>& tls_for(const Exchange& exchange) const;
+  std::shared_ptr<const wire::ClientContext> tls_for(const Exchange& exchange) const;
   base::Slice proxy_header(const Exchange& exchange, routes::ProxyProtocol version);
   void detach_endpoint(Exchange& exchange);
   void retry_or_fail(Exchange& exchange, base::Cause cause, bool unprocessed);

@@ -2,13 +2,12 @@
 // BackendConnection.
 #pragma once
 
-#include <boost/unordered/unordered_flat_map.hpp>
+#include <optional>
 #include <vector>
 
 #include "base/clock.h"
-#include "base/slot_map.h"
+#include "gate/h2_frames.h"
 #include "lifecycle/silence.h"
-#include "wire/h2.h"
 
 namespace ebb::gate {
 
@@ -24,7 +23,7 @@ class H2BackendSession final : public wire::H2Listener {
   void on_whole(wire::StreamId stream, std::string_view trailers) override;
   void on_stream_failed(wire::StreamId stream, base::Cause cause, bool unprocessed) override;
   void on_stream_drained(wire::StreamId stream) override;
-  void on_going_away() override { retiring = true; }
+  void on_going_away() override { retire(base::Cause::backend_going_away); }
   void on_ping_answered() override {}  // any byte is an answer
   // A client hears none of these.
   void on_request(wire::StreamId, const wire::RequestHead&) override {}
@@ -36,16 +35,20 @@ class H2BackendSession final : public wire::H2Listener {
 
  public:
   wire::H2Session codec;
-  boost::unordered_flat_map<wire::StreamId, base::Handle> streams;
+  StreamMap streams;
   std::vector<base::Handle> waiting;  // streams of exchanges, until the endpoint's SETTINGS are there
   std::vector<base::Handle> touched;  // by what was received last
   lifecycle::Silence silence;
   base::Instant opened{};
   base::Instant idle_since{};
   bool ready = false;
-  bool retiring = false;  // no new streams
+  std::optional<base::Cause> retired;  // no new streams, and why; it closes by this when it has none
   bool scheduled = false;
 
+  // The first reason counts.
+  void retire(base::Cause cause) {
+    if (!retired) retired = cause;
+  }
   std::size_t busy() const { return streams.size() + waiting.size(); }
 };
 

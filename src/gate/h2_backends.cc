@@ -32,24 +32,21 @@ constexpr wire::HeadLimits own_head_limits{
 }  // namespace
 
 void H2BackendSession::on_response(StreamId stream, const wire::ResponseHead& head) {
-  if (const auto found = streams.find(stream); found != streams.end()) owner_.on_response(*this, found->second, head);
+  if (const Handle half = half_of(streams, stream)) owner_.on_response(*this, half, head);
 }
 void H2BackendSession::on_payload(StreamId stream, Slice bytes) {
-  if (const auto found = streams.find(stream); found != streams.end()) {
-    owner_.on_payload(*this, found->second, std::move(bytes));
-  } else {
-    codec.consumed(stream, bytes.size());
-  }
+  const Handle half = half_of(streams, stream);
+  if (!half) return codec.consumed(stream, bytes.size());
+  owner_.on_payload(*this, half, std::move(bytes));
 }
 void H2BackendSession::on_whole(StreamId stream, std::string_view trailers) {
-  if (const auto found = streams.find(stream); found != streams.end()) owner_.on_whole(found->second, trailers);
+  if (const Handle half = half_of(streams, stream)) owner_.on_whole(half, trailers);
 }
 void H2BackendSession::on_stream_failed(StreamId stream, Cause cause, bool unprocessed) {
-  const auto found = streams.find(stream);
-  if (found != streams.end()) owner_.on_stream_failed(found->second, cause, unprocessed);
+  if (const Handle half = half_of(streams, stream)) owner_.on_stream_failed(half, cause, unprocessed);
 }
 void H2BackendSession::on_stream_drained(StreamId stream) {
-  if (const auto found = streams.find(stream); found != streams.end()) owner_.on_stream_drained(found->second);
+  if (const Handle half = half_of(streams, stream)) owner_.on_stream_drained(half);
 }
 
 Handle H2Backends::lease(EndpointState& endpoint, Handle exchange, bool look) {
@@ -70,7 +67,7 @@ BackendConnection* H2Backends::with_room(EndpointState& endpoint) {
   for (const Handle handle : endpoint.multiplexed) {
     BackendConnection& connection = *core_.backends->find(handle);
     const H2BackendSession& session = *connection.h2;
-    if (session.ready && !session.retiring && session.busy() < connection.streams_max && session.codec.may_open()) {
+    if (session.ready && !session.retired && session.busy() < connection.streams_max && session.codec.may_open()) {
       return &connection;
     }
   }
@@ -80,7 +77,7 @@ BackendConnection* H2Backends::with_room(EndpointState& endpoint) {
 BackendConnection* H2Backends::connecting(EndpointState& endpoint) {
   for (const Handle handle : endpoint.multiplexed) {
     BackendConnection& connection = *core_.backends->find(handle);
-    if (!connection.h2->ready && !connection.h2->retiring && connection.h2->busy() < waiting_max) return &connection;
+    if (!connection.h2->ready && !connection.h2->retired && connection.h2->busy() < waiting_max) return &connection;
   }
   return nullptr;
 }
@@ -151,8 +148,8 @@ void H2Backends::on_received(BackendConnection& connection, Slice bytes) {
     return core_.backends->close(connection.self, session.codec.cause(), CloseMode::flush);
   }
   if (!session.ready && session.codec.settings_received()) begin_serving(connection);
-  if (session.retiring && session.busy() == 0) {
-    return core_.backends->close(connection.self, Cause::backend_going_away, CloseMode::flush);
+  if (session.retired && session.busy() == 0) {
+    return core_.backends->close(connection.self, *session.retired, CloseMode::flush);
   }
   if (session.codec.has_output()) schedule(connection);
 }
@@ -232,8 +229,7 @@ std::size_t H2Backends::unsent(Handle end) {
 
 void H2Backends::receive(Handle end, Receive mode) {
   H2Call& call = *calls_.find(end);
-  call.paused = mode == Receive::paused;
-  if (call.paused || call.unconsumed == 0) return;
+  if (mode == Receive::paused || call.unconsumed == 0) return;
   BackendConnection& connection = *core_.backends->find(call.connection);
   connection.h2->codec.consumed(call.id, std::exchange(call.unconsumed, 0));
   schedule(connection);
@@ -304,8 +300,7 @@ const wire::ResponseHead& H2Backends::as_switching(const H2Call& call, const wir
 
 void H2Backends::on_payload(H2BackendSession& session, Handle handle, Slice bytes) {
   H2Call& call = *calls_.find(handle);
-  const std::size_t size = bytes.size();
-  call.unconsumed += size;
+  call.unconsumed += bytes.size();
   session.touched.push_back(handle);
   core_.exchanges->on_response_payload(call.exchange, std::move(bytes));
 }
@@ -358,7 +353,7 @@ void H2Backends::on_timer(BackendConnection& connection) {
   if (session.busy() == 0 && now - session.idle_since >= connection.idle_time) {
     return core_.backends->close(connection.self, Cause::backend_idle_timeout, CloseMode::flush);
   }
-  if (now - session.opened >= connection.max_age) session.retiring = true;
+  if (now - session.opened >= connection.max_age) session.retire(Cause::backend_max_age);
   switch (session.silence.look(now, silence_limits)) {
     case lifecycle::Silence::Verdict::dead: return core_.backends->close(connection.self, Cause::backend_ping_timeout);
     case lifecycle::Silence::Verdict::ask:
@@ -387,7 +382,7 @@ void H2Backends::retire(EndpointState& endpoint, Cause cause) {
   const std::vector<Handle> all = endpoint.multiplexed;
   for (const Handle handle : all) {
     BackendConnection& connection = *core_.backends->find(handle);
-    connection.h2->retiring = true;
+    connection.h2->retire(cause);
     if (connection.h2->busy() == 0) core_.backends->close(handle, cause, CloseMode::flush);
   }
 }
@@ -397,19 +392,10 @@ void H2Backends::schedule(BackendConnection& connection) {
   scheduled_.push_back(connection.self);
 }
 
-// Until nothing is left or the socket is full. One turn is not enough: what the kernel took at once is not followed by
-// on_drained.
 void H2Backends::send_now(BackendConnection& connection) {
   connection.h2->scheduled = false;
-  wire::H2Session& codec = connection.h2->codec;
-  do {
-    const std::size_t waiting = core_.reactor.unsent(connection.socket);
-    if (waiting >= output_high_water) return codec.postpone();  // on_drained comes back here
-    Chain out;
-    codec.collect(core_.reactor.blocks(), out, output_high_water - waiting);
-    if (out.empty()) return;
-    core_.backends->send(connection, std::move(out));
-  } while (codec.has_output());
+  send_frames(core_, connection.h2->codec, connection.socket,
+              [&](Chain&& out) { core_.backends->send(connection, std::move(out)); });
 }
 
 bool H2Backends::send_scheduled() {
@@ -426,9 +412,8 @@ bool H2Backends::send_scheduled() {
         continue;
       }
       send_now(*connection);
-      if (connection->h2->retiring && connection->h2->busy() == 0) {
-        core_.backends->close(handle, Cause::backend_going_away, CloseMode::flush);
-      }
+      const std::optional<Cause> retired = connection->h2->retired;
+      if (retired && connection->h2->busy() == 0) core_.backends->close(handle, *retired, CloseMode::flush);
     }
   }
   return true;

@@ -18,7 +18,6 @@ struct H2Call {
   base::Handle exchange;
   wire::StreamId id = 0;       // 0: no stream yet
   std::size_t unconsumed = 0;  // received, and its window not opened again yet
-  bool paused = false;
   bool reused = false;
   bool over = false;        // forgotten: only to be buried
   std::string upgrade_key;  // Sec-WebSocket-Key of an upgrade that became an extended CONNECT

@@ -1,10 +1,7 @@
 // One client connection that speaks HTTP/2: its codec, and which stream is which. Owned by its ClientConnection.
 #pragma once
 
-#include <boost/unordered/unordered_flat_map.hpp>
-
-#include "base/slot_map.h"
-#include "wire/h2.h"
+#include "gate/h2_frames.h"
 
 namespace ebb::gate {
 
@@ -32,7 +29,7 @@ class H2ClientSession final : public wire::H2Listener {
 
  public:
   wire::H2Session codec;
-  boost::unordered_flat_map<wire::StreamId, base::Handle> streams;
+  StreamMap streams;
   std::uint32_t exchanges = 0;  // running on its streams
   bool scheduled = false;       // it has output to collect
   bool going_away = false;

@@ -24,20 +24,19 @@ void H2ClientSession::on_request_refused(StreamId stream, Cause cause, const cha
   owner_.on_request_refused(client_, stream, cause, why);
 }
 void H2ClientSession::on_payload(StreamId stream, Slice bytes) {
-  if (const auto found = streams.find(stream); found != streams.end()) {
-    owner_.on_payload(found->second, std::move(bytes));
-  } else {
-    codec.consumed(stream, bytes.size());  // its exchange is over: the connection's window must not shrink by it
-  }
+  // When its exchange is over, the connection's window must not shrink by it.
+  const Handle half = half_of(streams, stream);
+  if (!half) return codec.consumed(stream, bytes.size());
+  owner_.on_payload(half, std::move(bytes));
 }
 void H2ClientSession::on_whole(StreamId stream, std::string_view trailers) {
-  if (const auto found = streams.find(stream); found != streams.end()) owner_.on_whole(found->second, trailers);
+  if (const Handle half = half_of(streams, stream)) owner_.on_whole(half, trailers);
 }
 void H2ClientSession::on_stream_failed(StreamId stream, Cause cause, bool) {
-  if (const auto found = streams.find(stream); found != streams.end()) owner_.on_stream_failed(found->second, cause);
+  if (const Handle half = half_of(streams, stream)) owner_.on_stream_failed(half, cause);
 }
 void H2ClientSession::on_stream_drained(StreamId stream) {
-  if (const auto found = streams.find(stream); found != streams.end()) owner_.on_stream_drained(found->second);
+  if (const Handle half = half_of(streams, stream)) owner_.on_stream_drained(half);
 }
 
 void H2Clients::begin(ClientConnection& client) {
@@ -66,7 +65,6 @@ void H2Clients::on_request(Handle client_handle, StreamId id, const wire::Reques
   stream.whole = head.framing == wire::Framing::none;
   stream.upgrade = !head.upgrade.empty();
   if (misdirected(client, head.authority)) {
-    stream.exchange = {};
     core_.exchanges->record_refusal(client, Cause::client_misdirected);
     return answer(stream.self, own_answer(Cause::client_misdirected, head.method, stream.whole));
   }
@@ -224,8 +222,7 @@ std::size_t H2Clients::unsent(Handle end) {
 // Bytes stay with the client when their window is not opened again.
 void H2Clients::receive(Handle end, Receive mode) {
   H2Stream& stream = *streams_.find(end);
-  stream.paused = mode == Receive::paused;
-  if (stream.paused || stream.unconsumed == 0) return;
+  if (mode == Receive::paused || stream.unconsumed == 0) return;
   session_of(stream).codec.consumed(stream.id, std::exchange(stream.unconsumed, 0));
   schedule(*core_.clients->find(stream.client));
 }
@@ -293,19 +290,10 @@ void H2Clients::schedule(ClientConnection& client) {
   scheduled_.push_back(client.self);
 }
 
-// Until nothing is left or the socket is full. One turn is not enough: what the kernel took at once is not followed by
-// on_drained.
 void H2Clients::send_now(ClientConnection& client) {
   client.h2->scheduled = false;
-  wire::H2Session& codec = client.h2->codec;
-  do {
-    const std::size_t waiting = core_.clients->unsent(client);
-    if (waiting >= output_high_water) return codec.postpone();  // on_drained comes back here
-    Chain out;
-    codec.collect(core_.reactor.blocks(), out, output_high_water - waiting);
-    if (out.empty()) return;
-    core_.clients->send(client, std::move(out));
-  } while (codec.has_output());
+  send_frames(core_, client.h2->codec, client.socket,
+              [&](Chain&& out) { core_.clients->send(client, std::move(out)); });
 }
 
 bool H2Clients::send_scheduled() {

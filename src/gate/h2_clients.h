@@ -18,7 +18,6 @@ struct H2Stream {
   base::Handle exchange;
   std::size_t unconsumed = 0;  // received, and its window not opened again yet
   std::size_t discarded = 0;   // received after the response was complete
-  bool paused = false;
   bool tunnel = false;
   bool upgrade = false;   // an extended CONNECT: what comes behind its head belongs to the tunnel
   bool whole = false;     // the client has sent all

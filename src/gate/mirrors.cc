@@ -50,12 +50,7 @@ void Exchanges::begin_mirror(const Exchange& original, std::uint32_t backend) {
     return;
   }
   core_.mirrors->begun();
-  const Handle self = exchanges_.emplace();
-  Exchange& mirror = *exchanges_.find(self);
-  mirror.self = self;
-  mirror.front = core_.mirrors;
-  mirror.timer.set_owner({owner_exchange, self});
-  mirror.snapshot = original.snapshot;
+  Exchange& mirror = add(*core_.mirrors, {}, original.snapshot);
   mirror.route = original.route;
   mirror.backend_index = backend;
   mirror.method = original.method;
@@ -65,7 +60,6 @@ void Exchanges::begin_mirror(const Exchange& original, std::uint32_t backend) {
   for (std::uint32_t i = 0; i < payload.slices(); ++i) mirror.body.push(payload[i]);
   mirror.trailers = original.trailers;
   mirror.request_whole = true;
-  mirror.started = core_.reactor.now();
   mirror.deadline = mirror.started + response_timeout(mirror);
   choose(mirror);
 }

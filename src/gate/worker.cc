@@ -67,8 +67,6 @@ std::vector<std::string> Worker::apply(Configuration configuration) {
 
 namespace {
 
-bool passes_tls_through(const routes::Route& route) { return route.model.tls == routes::TlsMode::passthrough; }
-
 std::shared_ptr<ListenerState> make_listener(const LocalSnapshot& snapshot, std::size_t index, reactor::ListenerId id) {
   const routes::Listener& listener = snapshot.snapshot().listeners()[index];
   return std::make_shared<ListenerState>(
@@ -77,7 +75,7 @@ std::shared_ptr<ListenerState> make_listener(const LocalSnapshot& snapshot, std:
                     .tls = snapshot.configuration().tls[index],
                     .id = id,
                     .proxies = routes::AddressSet(listener.model.proxy_protocol_from),
-                    .looks_at_names = std::ranges::any_of(snapshot.snapshot().routes(), passes_tls_through)});
+                    .looks_at_names = snapshot.snapshot().passes_tls_through()});
 }
 
 }  // namespace

@@ -28,6 +28,7 @@ class RouteTable {
   // Indices of routes, or none.
   std::uint32_t match(const RequestFacts& request) const;
   std::uint32_t match_server_name(std::string_view name) const;
+  bool has_server_names() const { return !server_names_.empty(); }
 
  private:
   struct Candidate {

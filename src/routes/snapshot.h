@@ -83,6 +83,7 @@ class Snapshot {
   }
   // The passthrough route for the name that a client asks for in its ClientHello, or nullptr.
   const Route* match_server_name(std::string_view name) const;
+  bool passes_tls_through() const { return table_.has_server_names(); }  // some route does
 
  private:
   // In this order, after validation: every name is known to be unique and every backend to exist.

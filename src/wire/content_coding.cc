@@ -4,9 +4,7 @@
 #include <zlib.h>
 #include <zstd.h>
 
-#include <charconv>
-
-#include "wire/h1_head.h"
+#include "wire/h1_field.h"
 
 namespace ebb::wire {
 
@@ -16,15 +14,8 @@ using After = Encoder::After;
 
 constexpr std::uint32_t piece = base::BlockPool::body_size;
 
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
-  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
-  return text;
-}
-
 // "q=0", "q=0.0", "q=0.000" refuse; other weights only order what we order ourselves.
-bool refused(std::string_view parameters) {
-  const std::string_view weight = trimmed(parameters);
+bool refused(std::string_view weight) {
   if (weight.size() < 3 || (weight[0] != 'q' && weight[0] != 'Q') || weight[1] != '=') return false;
   return weight.substr(2).find_first_not_of("0.") == std::string_view::npos;
 }
@@ -128,13 +119,11 @@ std::string_view name(ContentCoding coding) {
 
 bool accepts(std::string_view accept_encoding, ContentCoding coding) {
   bool any = false;
-  while (!accept_encoding.empty()) {
-    const std::size_t comma = accept_encoding.find(',');
-    const std::string_view element = trimmed(accept_encoding.substr(0, comma));
-    accept_encoding = comma == std::string_view::npos ? std::string_view() : accept_encoding.substr(comma + 1);
+  ListWalk elements(accept_encoding);
+  for (std::string_view element; elements.next(element);) {
     const std::size_t semicolon = element.find(';');
-    const std::string_view token = trimmed(element.substr(0, semicolon));
-    const bool no = semicolon != std::string_view::npos && refused(element.substr(semicolon + 1));
+    const std::string_view token = without_blanks(element.substr(0, semicolon));
+    const bool no = semicolon != std::string_view::npos && refused(without_blanks(element.substr(semicolon + 1)));
     if (equals_ignoring_case(token, name(coding))) return !no;
     if (token == "*") any = !no;
   }

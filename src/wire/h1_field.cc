@@ -225,14 +225,18 @@ bool valid_authority(std::string_view authority) {
   return port_part.empty() || (port_part.front() == ':' && valid_port(port_part.substr(1)));
 }
 
+std::string_view without_blanks(std::string_view text) {
+  while (!text.empty() && scan::is_blank(text.front())) text.remove_prefix(1);
+  while (!text.empty() && scan::is_blank(text.back())) text.remove_suffix(1);
+  return text;
+}
+
 bool ListWalk::next(std::string_view& element) {
   if (ended_) return false;
   const std::size_t comma = rest_.find(',');
   ended_ = comma == std::string_view::npos;
-  element = rest_.substr(0, comma);
+  element = without_blanks(rest_.substr(0, comma));
   if (!ended_) rest_.remove_prefix(comma + 1);
-  while (!element.empty() && scan::is_blank(element.front())) element.remove_prefix(1);
-  while (!element.empty() && scan::is_blank(element.back())) element.remove_suffix(1);
   return true;
 }
 

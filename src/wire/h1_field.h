@@ -40,6 +40,9 @@ bool read_content_length(std::string_view value, std::uint64_t& length);
 // an empty host or port.
 bool valid_authority(std::string_view authority);
 
+// Without the spaces and tabs around it (OWS, RFC 9110 section 5.6.3).
+std::string_view without_blanks(std::string_view text);
+
 // Walks a comma-separated list: elements without the white space around them; empty ones are returned too.
 class ListWalk {
  public:

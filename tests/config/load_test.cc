@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/config/refusals.h"
 #include "tests/config/temporary_folder.h"
 
 namespace ebb::config {
@@ -18,9 +19,7 @@ std::expected<base::Address, std::string> fake_resolve(const std::string& host, 
   return *base::Address::parse("10.9.9.9:" + std::to_string(port));
 }
 
-std::expected<Loaded, Diagnostics> load_it(std::string_view text) {
-  return load_text(text, "/etc/ebbgate/gate.yaml", fake_resolve);
-}
+std::expected<Loaded, Diagnostics> load_it(std::string_view text) { return load_text(text, test_file, fake_resolve); }
 
 Loaded loaded(std::string_view text) {
   auto result = load_it(text);
@@ -29,17 +28,7 @@ Loaded loaded(std::string_view text) {
   return {};
 }
 
-// Each error as its text, without the name of the file.
-std::vector<std::string> errors(std::string_view text) {
-  std::vector<std::string> texts;
-  const auto result = load_it(text);
-  if (result) return texts;
-  for (const Diagnostic& diagnostic : result.error()) {
-    EXPECT_THAT(diagnostic.text(), testing::StartsWith("/etc/ebbgate/gate.yaml:"));
-    texts.push_back(diagnostic.text().substr(std::string("/etc/ebbgate/gate.yaml:").size()));
-  }
-  return texts;
-}
+std::vector<std::string> errors(std::string_view text) { return errors_of(load_it(text)); }
 
 constexpr std::string_view listener = "listeners: [{name: web, bind: \"127.0.0.1:8080\"}]\n";
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "config/load.h"
+#include "tests/config/refusals.h"
 #include "tests/config/temporary_folder.h"
 
 namespace ebb::config {
@@ -16,7 +17,7 @@ constexpr std::string_view around =
     "listeners: [{name: web, bind: \"127.0.0.1:8080\"}]\n"
     "backends: [{name: a}, {name: b}, {name: shop}]\n";
 
-std::expected<Loaded, Diagnostics> load_it(std::string_view text, const std::string& file = "/etc/ebbgate/gate.yaml") {
+std::expected<Loaded, Diagnostics> load_it(std::string_view text, const std::string& file = test_file) {
   return load_text(std::string(around) + std::string(text), file);
 }
 
@@ -27,16 +28,7 @@ routes::RouteModel loaded_route(std::string_view keys) {
   return {};
 }
 
-// Each error as "line:column: key: reason; remedy".
-std::vector<std::string> errors(std::string_view text) {
-  std::vector<std::string> texts;
-  const auto result = load_it(text);
-  if (result) return texts;
-  for (const Diagnostic& diagnostic : result.error()) {
-    texts.push_back(diagnostic.text().substr(std::string("/etc/ebbgate/gate.yaml:").size()));
-  }
-  return texts;
-}
+std::vector<std::string> errors(std::string_view text) { return errors_of(load_it(text)); }
 
 std::vector<std::string> route_errors(std::string_view keys) {
   return errors("routes: [{" + std::string(keys) + "}]\n");

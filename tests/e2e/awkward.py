@@ -171,6 +171,18 @@ def once_then(first_response, then):
     return serve
 
 
+def upgrading_then_resetting():
+    """Switches protocols and resets the connection after four bytes."""
+
+    def serve(stream, backend):
+        backend.requests.append(stream.read_request())
+        stream.send(b"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n")
+        stream.read(4)
+        stream.reset()
+
+    return serve
+
+
 def upgrading(protocol="websocket"):
     """Switches protocols and echoes what comes until the end of the stream, which it echoes too."""
 

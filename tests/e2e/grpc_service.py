@@ -6,9 +6,11 @@ cancelled; `cancelled` counts that).
 """
 
 import asyncio
-import threading
+import contextlib
 
 import grpc
+
+from loop_server import LoopServer
 
 SERVICE = "test.Echo"
 
@@ -63,31 +65,18 @@ class Echo(grpc.GenericRpcHandler):
         self.chatting -= 1
 
 
-class Server:
-    """Runs until the end of the `with` block."""
-
-    def __enter__(self):
+class Server(LoopServer):
+    def __init__(self):
         self.echo, self.port = Echo(), None
-        ready = threading.Event()
 
-        async def run():
-            server = grpc.aio.server(options=[("grpc.so_reuseport", 0)])
-            server.add_generic_rpc_handlers((self.echo,))
-            self.port = server.add_insecure_port("127.0.0.1:0")
-            await server.start()
-            self.loop, self.ended = asyncio.get_running_loop(), asyncio.Event()
-            ready.set()
-            await self.ended.wait()
-            await server.stop(None)
-
-        self.thread = threading.Thread(target=lambda: asyncio.run(run()), daemon=True)
-        self.thread.start()
-        assert ready.wait(10)
-        return self
-
-    def __exit__(self, *_):
-        self.loop.call_soon_threadsafe(self.ended.set)
-        self.thread.join(10)
+    @contextlib.asynccontextmanager
+    async def serving(self):
+        server = grpc.aio.server(options=[("grpc.so_reuseport", 0)])
+        server.add_generic_rpc_handlers((self.echo,))
+        self.port = server.add_insecure_port("127.0.0.1:0")
+        await server.start()
+        yield
+        await server.stop(None)
 
 
 def channel(port, certificate=None, aio=False):

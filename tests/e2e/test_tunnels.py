@@ -89,13 +89,7 @@ def test_refused_upgrade_is_an_ordinary_answer(router, backend):
 
 
 def test_reset_of_the_backend_ends_the_tunnel(router, backend):
-    def serve(stream, known):
-        known.requests.append(stream.read_request())
-        stream.send(b"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n")
-        stream.read(4)
-        stream.reset()
-
-    one = router(configuration(backend(serve).port))
+    one = router(configuration(backend(awkward.upgrading_then_resetting()).port))
     with upgraded(one) as client:
         client.send(b"stop")
         assert client.is_closed()

@@ -10,6 +10,7 @@ import pytest
 import awkward
 import http2
 from http1 import response, trusting_context
+from loop_server import LoopServer
 from router import backend as backend_of, configuration, wait_until
 
 websockets = pytest.importorskip("websockets", reason="python3-websockets is not installed")
@@ -22,39 +23,28 @@ import websockets.streams  # noqa: E402
 SIZE_MAX = 32 << 20
 
 
-class Server:
+class Server(LoopServer):
     """Echoes messages; `close N` makes it close with code N. `codes` are those that clients closed with."""
 
-    def __enter__(self):
+    def __init__(self):
         self.codes, self.messages, self.requests = [], 0, []
-        ready = threading.Event()
 
-        async def serve(connection):
-            self.requests.append((connection.path, connection.request_headers))
-            with contextlib.suppress(websockets.exceptions.ConnectionClosed):
-                async for message in connection:
-                    self.messages += 1
-                    if isinstance(message, str) and message.startswith("close "):
-                        await connection.close(int(message[6:]), "as asked")
-                        return
-                    await connection.send(message)
-            self.codes.append((connection.close_code, connection.close_reason))
+    async def echo(self, connection):
+        self.requests.append((connection.path, connection.request_headers))
+        with contextlib.suppress(websockets.exceptions.ConnectionClosed):
+            async for message in connection:
+                self.messages += 1
+                if isinstance(message, str) and message.startswith("close "):
+                    await connection.close(int(message[6:]), "as asked")
+                    return
+                await connection.send(message)
+        self.codes.append((connection.close_code, connection.close_reason))
 
-        async def run():
-            async with websockets.serve(serve, "127.0.0.1", 0, max_size=SIZE_MAX, subprotocols=["chat"], ping_interval=None) as server:
-                self.port = server.sockets[0].getsockname()[1]
-                self.loop, self.ended = asyncio.get_running_loop(), asyncio.Event()
-                ready.set()
-                await self.ended.wait()
-
-        self.thread = threading.Thread(target=lambda: asyncio.run(run()), daemon=True)
-        self.thread.start()
-        assert ready.wait(10)
-        return self
-
-    def __exit__(self, *_):
-        self.loop.call_soon_threadsafe(self.ended.set)
-        self.thread.join(10)
+    @contextlib.asynccontextmanager
+    async def serving(self):
+        async with websockets.serve(self.echo, "127.0.0.1", 0, max_size=SIZE_MAX, subprotocols=["chat"], ping_interval=None) as server:
+            self.port = server.sockets[0].getsockname()[1]
+            yield
 
 
 @pytest.fixture
@@ -270,13 +260,7 @@ def test_half_close_is_kept_over_http2(router, backend):
 
 
 def test_a_backend_that_resets_resets_the_stream(router, backend):
-    def serve(stream, known):
-        known.requests.append(stream.read_request())
-        stream.send(b"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n")
-        stream.read(4)
-        stream.reset()
-
-    one = router(configuration(backend(serve).port))
+    one = router(configuration(backend(awkward.upgrading_then_resetting()).port))
     with Socket(one) as tunnel:
         tunnel.peer.send_body(tunnel.stream, b"stop")
         tunnel.peer.wait_for(lambda: tunnel.half.ended)
