@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/slot_map.h"
+#include "gate/endpoint_list.h"
 #include "routes/snapshot.h"
 #include "wire/tls.h"
 
@@ -18,6 +19,7 @@ struct Configuration {
   std::shared_ptr<const routes::Snapshot> snapshot;
   std::vector<std::shared_ptr<const wire::ServerContext>> tls;            // by listener; null where it is plain
   std::vector<std::shared_ptr<const wire::ClientContext>> backend_tls{};  // by backend; null where it is plain
+  std::vector<std::shared_ptr<const EndpointList>> endpoints{};           // by backend; empty: as the snapshot lists
 };
 
 // The endpoints of one backend in this worker, and where the last choice stopped.

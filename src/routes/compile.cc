@@ -20,15 +20,15 @@ class IdentityHash {
   std::uint64_t value_ = 0xcbf29ce484222325u;
 };
 
-std::uint64_t identity_of(const BackendModel& backend, const EndpointModel& endpoint) {
+}  // namespace
+
+std::uint64_t endpoint_identity(std::string_view backend, std::string_view endpoint, const base::Address& address) {
   IdentityHash hash;
-  hash.add(backend.name);
-  hash.add(endpoint.name);
-  hash.add(endpoint.address.text());
+  hash.add(backend);
+  hash.add(endpoint);
+  hash.add(address.text());
   return hash.value();
 }
-
-}  // namespace
 
 std::vector<Refusal> Snapshot::compile(Model model, std::uint64_t generation, base::Labels& labels,
                                        std::shared_ptr<const Snapshot>& out) {
@@ -55,7 +55,8 @@ void Snapshot::add_backends(base::Labels& labels) {
     Backend& backend = backends_.emplace_back(model, labels.intern(model.name));
     backend.endpoints.reserve(model.endpoints.size());
     for (const EndpointModel& endpoint : model.endpoints) {
-      backend.endpoints.push_back({endpoint, labels.intern(endpoint.name), identity_of(model, endpoint)});
+      backend.endpoints.push_back(
+          {endpoint, labels.intern(endpoint.name), endpoint_identity(model.name, endpoint.name, endpoint.address)});
     }
   }
 }

@@ -26,8 +26,11 @@ inline constexpr std::uint32_t no_backend = UINT32_MAX;
 struct Endpoint {
   const EndpointModel& model;
   base::Label label = 0;       // "backend/name" is unique; the label is of the name alone
-  std::uint64_t identity = 0;  // hash of backend name, endpoint name and address: equal over snapshots
+  std::uint64_t identity = 0;  // endpoint_identity()
 };
+
+// Equal over snapshots, processes and replicas.
+std::uint64_t endpoint_identity(std::string_view backend, std::string_view endpoint, const base::Address& address);
 
 struct Backend {
   const BackendModel& model;

@@ -1,0 +1,56 @@
+// What one worker knows of one endpoint at this moment; the control plane adds up those of all workers.
+#pragma once
+
+#include <string>
+
+#include "base/address.h"
+#include "base/cause.h"
+#include "base/clock.h"
+#include "lifecycle/endpoint.h"
+
+namespace ebb::gate {
+
+// Work that an endpoint has: it is drained when all are zero on every worker.
+struct InFlight {
+  std::uint32_t connecting = 0;  // with the TLS handshake
+  std::uint32_t sent = 0;        // a request is on its way or waits for its answer
+  std::uint32_t streaming = 0;   // the response has begun
+  std::uint32_t tunnels = 0;     // upgraded, TCP, passed-through TLS, flows of datagrams
+
+  std::uint32_t total() const { return connecting + sent + streaming + tunnels; }
+};
+
+struct EndpointFacts {
+  std::string backend;
+  std::string name;
+  std::uint64_t identity = 0;
+  base::Address address;
+  std::uint32_t weight = 1;
+  lifecycle::Membership membership = lifecycle::Membership::present;
+  lifecycle::Wish wish = lifecycle::Wish::ready;
+  lifecycle::Health health = lifecycle::Health::up;
+  base::Cause why = base::Cause::completed;  // of its health
+  base::WallTime since;                      // when any of the three last changed
+  InFlight in_flight;
+  std::uint32_t connections = 0;  // open or opening, idle ones too
+  std::uint32_t idle = 0;
+  // Since the router started.
+  std::uint64_t requests = 0;
+  std::uint64_t failures = 0;  // answered by us instead, or cut short
+  std::uint64_t retries = 0;   // sent elsewhere after a failure here
+  std::uint64_t connects = 0;
+  std::uint64_t connect_failures = 0;
+  std::uint64_t bytes_in = 0;      // from the endpoint
+  std::uint64_t bytes_out = 0;     // to it
+  std::uint64_t by_class[6] = {};  // responses of 1xx to 5xx, at their first digit
+};
+
+// Requests of one backend that wait for an endpoint on this worker.
+struct BackendFacts {
+  std::string name;
+  std::uint32_t queued = 0;
+  std::uint64_t queued_ever = 0;
+  std::uint64_t queue_timeouts = 0;
+};
+
+}  // namespace ebb::gate

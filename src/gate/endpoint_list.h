@@ -1,0 +1,33 @@
+// The endpoints of one backend as the control plane wants them now: what the provider lists, changed by what was asked
+// for at run time. Immutable; shared by all workers. Made by gate/roster.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/address.h"
+#include "base/labels.h"
+#include "lifecycle/endpoint.h"
+#include "routes/snapshot.h"
+
+namespace ebb::gate {
+
+struct ListedEndpoint {
+  std::uint64_t identity = 0;  // routes::endpoint_identity: equal over snapshots, processes and replicas
+  std::string name;
+  base::Label label = 0;
+  base::Address address;
+  std::uint32_t weight = 1;
+  lifecycle::Membership membership = lifecycle::Membership::present;
+  lifecycle::Wish wish = lifecycle::Wish::ready;
+};
+
+struct EndpointList {
+  std::string backend;
+  std::vector<ListedEndpoint> endpoints;
+};
+
+// As the provider lists them.
+EndpointList endpoint_list(const routes::Backend& backend);
+
+}  // namespace ebb::gate
