@@ -42,6 +42,8 @@ class Labels {
     count_.store(label + 1, std::memory_order_release);  // the text and its chunk are seen with the number
     return label;
   }
+  // How many more names there is room for.
+  std::size_t room() const { return chunk_size * chunks_.size() - count_.load(std::memory_order_relaxed); }
   // Valid for the life of this table: what is written once never moves.
   std::string_view text(Label label) const {
     if (label == 0 || label >= count_.load(std::memory_order_acquire)) return {};

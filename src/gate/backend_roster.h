@@ -1,0 +1,66 @@
+// The endpoints of one backend in the control plane: what the provider lists and what was asked for at run time, kept
+// apart, because each has its own end. Pure; part of Roster.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gate/endpoint_list.h"
+
+namespace ebb::gate {
+
+using SharedEndpointList = std::shared_ptr<const EndpointList>;
+
+class BackendRoster {
+ public:
+  explicit BackendRoster(EndpointList provided);
+  // Takes over what outlives a change of the provider's list; roster.h has the rules.
+  void inherit(const BackendRoster& before);
+
+  const std::string& name() const { return provided_->backend; }
+  const SharedEndpointList& list() const { return list_; }
+  const ListedEndpoint* find(std::string_view name) const;
+  std::size_t added() const { return added_.size(); }
+  // As the provider gave it, or as it was added with.
+  std::uint32_t initial_weight(std::string_view name) const;
+
+  // Of endpoints that find() knows.
+  void set_wish(std::string_view name, lifecycle::Wish wish);
+  void set_weight(std::string_view name, std::uint32_t weight);
+  void set_address(std::string_view name, const base::Address& address);
+  void remove(std::string_view name);
+  // Of a name that find() does not know.
+  void add(ListedEndpoint endpoint);
+
+ private:
+  struct Asked {
+    std::optional<lifecycle::Wish> wish;
+    std::optional<std::uint32_t> weight;
+    std::optional<base::Address> address;
+    bool removed = false;
+
+    bool nothing() const { return !wish && !weight && !address && !removed; }
+  };
+  struct Added {
+    ListedEndpoint endpoint;
+    std::uint32_t initial_weight;
+  };
+
+  Added* find_added(std::string_view name);
+  const ListedEndpoint* find_provided(std::string_view name) const;
+  bool hidden(const ListedEndpoint& provided) const;  // by a removal
+  // Either of them changes the endpoint of that name, depending on where it comes from.
+  void change(std::string_view name, auto&& of_added, auto&& of_provided);
+  void rebuild();
+
+  SharedEndpointList provided_;
+  std::map<std::string, Asked, std::less<>> asked_;  // of provided endpoints, by name
+  std::vector<Added> added_;
+  SharedEndpointList list_;
+};
+
+}  // namespace ebb::gate

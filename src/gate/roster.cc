@@ -1,0 +1,141 @@
+#include "gate/roster.h"
+
+namespace ebb::gate {
+
+namespace {
+
+// Labels are never given back; those that are left belong to the provider's names.
+constexpr std::size_t labels_spare = 1'000'000;
+
+}  // namespace
+
+Roster::Adoption::Adoption(Roster& roster, const routes::Snapshot& snapshot) : roster_(roster), lock_(roster.mutex_) {
+  backends_.reserve(snapshot.backends().size());
+  lists_.reserve(snapshot.backends().size());
+  for (const routes::Backend& backend : snapshot.backends()) {
+    auto& next = backends_.emplace_back(std::make_unique<BackendRoster>(endpoint_list(backend)));
+    if (const BackendRoster* const before = roster_.find_backend(backend.model.name)) next->inherit(*before);
+    lists_.push_back(next->list());
+  }
+}
+
+void Roster::Adoption::keep() {
+  roster_.backends_ = std::move(backends_);
+  roster_.by_name_.clear();
+  roster_.added_ = 0;
+  for (const auto& backend : roster_.backends_) {
+    roster_.by_name_.emplace(backend->name(), backend.get());
+    roster_.added_ += backend->added();
+  }
+}
+
+BackendRoster* Roster::find_backend(std::string_view name) const {
+  const auto found = by_name_.find(name);
+  return found == by_name_.end() ? nullptr : found->second;
+}
+
+Roster::Outcome Roster::change(std::string_view backend, std::string_view name,
+                               const std::function<void(BackendRoster&)>& edit) {
+  BackendRoster* const found = find_backend(backend);
+  if (found == nullptr) return std::unexpected(RosterRefusal::no_backend);
+  if (found->find(name) == nullptr) return std::unexpected(RosterRefusal::no_endpoint);
+  edit(*found);
+  publish_(found->list());
+  return *found->find(name);
+}
+
+Roster::Outcome Roster::set_wish(std::string_view backend, std::string_view name, lifecycle::Wish wish) {
+  const std::lock_guard lock(mutex_);
+  return change(backend, name, [&](BackendRoster& roster) { roster.set_wish(name, wish); });
+}
+
+Roster::Outcome Roster::set_weight(std::string_view backend, std::string_view name, std::uint32_t weight) {
+  const std::lock_guard lock(mutex_);
+  return change(backend, name, [&](BackendRoster& roster) { roster.set_weight(name, weight); });
+}
+
+Roster::Outcome Roster::set_address(std::string_view backend, std::string_view name, const base::Address& address) {
+  const std::lock_guard lock(mutex_);
+  return change(backend, name, [&](BackendRoster& roster) { roster.set_address(name, address); });
+}
+
+Roster::Outcome Roster::add(std::string_view backend, ListedEndpoint endpoint) {
+  const std::lock_guard lock(mutex_);
+  BackendRoster* const found = find_backend(backend);
+  if (found == nullptr) return std::unexpected(RosterRefusal::no_backend);
+  if (found->find(endpoint.name) != nullptr) return std::unexpected(RosterRefusal::name_taken);
+  if (added_ == added_max || labels_.room() < labels_spare) return std::unexpected(RosterRefusal::too_many);
+  endpoint.label = labels_.intern(endpoint.name);
+  const std::string name = endpoint.name;
+  found->add(std::move(endpoint));
+  added_ += 1;
+  publish_(found->list());
+  return *found->find(name);
+}
+
+Roster::Outcome Roster::remove(std::string_view backend, std::string_view name) {
+  const std::lock_guard lock(mutex_);
+  BackendRoster* const found = find_backend(backend);
+  if (found == nullptr) return std::unexpected(RosterRefusal::no_backend);
+  const ListedEndpoint* const endpoint = found->find(name);
+  if (endpoint == nullptr) return std::unexpected(RosterRefusal::no_endpoint);
+  if (endpoint->wish != lifecycle::Wish::maint) return std::unexpected(RosterRefusal::not_in_maintenance);
+  ListedEndpoint last = *endpoint;
+  added_ -= found->added();
+  found->remove(name);
+  added_ += found->added();
+  publish_(found->list());
+  return last;
+}
+
+Roster::Outcome Roster::find(std::string_view backend, std::string_view name) const {
+  const std::lock_guard lock(mutex_);
+  const BackendRoster* const found = find_backend(backend);
+  if (found == nullptr) return std::unexpected(RosterRefusal::no_backend);
+  const ListedEndpoint* const endpoint = found->find(name);
+  if (endpoint == nullptr) return std::unexpected(RosterRefusal::no_endpoint);
+  return *endpoint;
+}
+
+SharedEndpointList Roster::list(std::string_view backend) const {
+  const std::lock_guard lock(mutex_);
+  const BackendRoster* const found = find_backend(backend);
+  return found == nullptr ? nullptr : found->list();
+}
+
+std::vector<SharedEndpointList> Roster::lists() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<SharedEndpointList> all;
+  all.reserve(backends_.size());
+  for (const auto& backend : backends_) all.push_back(backend->list());
+  return all;
+}
+
+std::vector<EndpointPlace> Roster::places(const std::function<bool(const base::Address&)>& wanted) const {
+  std::vector<EndpointPlace> found;
+  for (const SharedEndpointList& list : lists()) {
+    for (const ListedEndpoint& endpoint : list->endpoints) {
+      if (wanted(endpoint.address)) found.push_back({list->backend, endpoint});
+    }
+  }
+  return found;
+}
+
+std::vector<EndpointPlace> Roster::at(const base::Address& address) const {
+  return places([&address](const base::Address& other) { return other == address; });
+}
+
+std::vector<EndpointPlace> Roster::on_host(const base::Address& address) const {
+  return places([&address](base::Address other) {
+    other.set_port(address.port());
+    return other == address;
+  });
+}
+
+std::uint32_t Roster::initial_weight(std::string_view backend, std::string_view name) const {
+  const std::lock_guard lock(mutex_);
+  const BackendRoster* const found = find_backend(backend);
+  return found == nullptr ? 0 : found->initial_weight(name);
+}
+
+}  // namespace ebb::gate

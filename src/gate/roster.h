@@ -1,0 +1,82 @@
+// The control plane's book of endpoints: what the provider lists, and what was asked for at run time. Owned by app; any
+// thread of the control plane may use it. Every change makes one new list of one backend and publishes it under the
+// lock, so that workers hear of changes in the order in which they were made.
+//
+// What was asked for at run time stays until
+//   the provider no longer lists that endpoint (its name at its address): then all of it is forgotten;
+//   the provider itself changes what it says: its `state` ends a wish and a removal, its `weight` a weight;
+//   the backend goes, and the endpoints with it that were added to it.
+#pragma once
+
+#include <expected>
+#include <functional>
+#include <mutex>
+#include <unordered_map>
+
+#include "gate/backend_roster.h"
+
+namespace ebb::gate {
+
+enum class RosterRefusal : std::uint8_t { no_backend, no_endpoint, name_taken, not_in_maintenance, too_many };
+
+struct EndpointPlace {
+  std::string backend;
+  ListedEndpoint endpoint;
+};
+
+class Roster {
+ public:
+  static constexpr std::size_t added_max = 10'000;  // endpoints that no provider lists, of all backends
+
+  using Publish = std::function<void(SharedEndpointList)>;
+  // `publish` must neither block nor call back.
+  Roster(base::Labels& labels, Publish publish) : labels_(labels), publish_(std::move(publish)) {}
+
+  // A new snapshot's lists with the changes that outlive the old one. Changes wait while one of these lives: a list
+  // that was made from the old snapshot cannot overtake the new one on its way to the workers.
+  class Adoption {
+   public:
+    const std::vector<SharedEndpointList>& lists() const { return lists_; }  // by backend of the snapshot
+    void keep();  // the workers have them; without it nothing has happened
+
+   private:
+    friend class Roster;
+    Adoption(Roster& roster, const routes::Snapshot& snapshot);
+    Roster& roster_;
+    std::unique_lock<std::mutex> lock_;
+    std::vector<std::unique_ptr<BackendRoster>> backends_;
+    std::vector<SharedEndpointList> lists_;
+  };
+  Adoption adopt(const routes::Snapshot& snapshot) { return Adoption(*this, snapshot); }
+
+  // The endpoint as it is from now on, or, after remove(), as it was.
+  using Outcome = std::expected<ListedEndpoint, RosterRefusal>;
+  Outcome set_wish(std::string_view backend, std::string_view name, lifecycle::Wish wish);
+  Outcome set_weight(std::string_view backend, std::string_view name, std::uint32_t weight);
+  // Another address is another endpoint: the work of the old one drains.
+  Outcome set_address(std::string_view backend, std::string_view name, const base::Address& address);
+  Outcome add(std::string_view backend, ListedEndpoint endpoint);  // identity and label are filled in
+  // Only in maintenance. That nothing uses it any more is for the caller to know.
+  Outcome remove(std::string_view backend, std::string_view name);
+
+  Outcome find(std::string_view backend, std::string_view name) const;
+  SharedEndpointList list(std::string_view backend) const;  // null: there is no such backend
+  std::vector<SharedEndpointList> lists() const;            // in the order of the configuration
+  std::vector<EndpointPlace> at(const base::Address& address) const;
+  std::vector<EndpointPlace> on_host(const base::Address& address) const;  // with any port
+  std::uint32_t initial_weight(std::string_view backend, std::string_view name) const;
+
+ private:
+  BackendRoster* find_backend(std::string_view name) const;
+  Outcome change(std::string_view backend, std::string_view name, const std::function<void(BackendRoster&)>& edit);
+  std::vector<EndpointPlace> places(const std::function<bool(const base::Address&)>& wanted) const;
+
+  base::Labels& labels_;
+  const Publish publish_;
+  mutable std::mutex mutex_;
+  std::vector<std::unique_ptr<BackendRoster>> backends_;  // in the order of the configuration
+  std::unordered_map<std::string_view, BackendRoster*> by_name_;
+  std::size_t added_ = 0;
+};
+
+}  // namespace ebb::gate
