@@ -80,6 +80,7 @@ routes::BackendModel draw_backend(base::Rng& rng, const Climate& climate, std::u
   backend.response_timeout = milliseconds{rng.between(10000, 20000)};
   backend.idle_timeout = milliseconds{rng.between(200, 20000)};
   backend.idle_per_endpoint = static_cast<std::uint32_t>(rng.chance(200) ? rng.below(3) : 256);
+  backend.idle_per_endpoint_max = 2 * backend.idle_per_endpoint;
   backend.retries = climate.relay_only ? 0 : static_cast<std::uint32_t>(rng.below(4));
   return backend;
 }

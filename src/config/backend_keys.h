@@ -39,7 +39,10 @@ inline constexpr Key<routes::BackendModel> backend_timeouts_keys[] = {
 
 inline constexpr Key<routes::BackendModel> keepalive_keys[] = {
     {"idle_per_endpoint", count<&routes::BackendModel::idle_per_endpoint>,
-     "most connections without work that a worker keeps to one endpoint"},
+     "connections without work that a worker keeps to one endpoint; as many as worked at a time in the last seconds if "
+     "those are more; 0 keeps none"},
+    {"idle_per_endpoint_max", count<&routes::BackendModel::idle_per_endpoint_max>,
+     "never more than these, however many work at a time"},
 };
 
 inline constexpr Key<routes::BackendTlsModel> backend_tls_keys[] = {

@@ -8,6 +8,7 @@
 #include "base/timer_wheel.h"
 #include "gate/h2_backend_session.h"
 #include "lifecycle/backend_connection.h"
+#include "lifecycle/idle_budget.h"
 #include "reactor/reactor.h"
 #include "wire/tls.h"
 
@@ -31,7 +32,7 @@ struct BackendConnection : base::ListNode<IdleTag> {
   lifecycle::BackendConnectionMachine life;
   base::Timer timer;
   base::Duration idle_time{};
-  std::uint32_t idle_limit = 0;
+  lifecycle::IdleLimits idle_limits;
   std::uint32_t streams_max = 0;  // HTTP/2: at a time
   base::Duration max_age{};       // HTTP/2: then no new stream
   std::uint32_t served = 0;

@@ -23,6 +23,7 @@ Handle Backends::lease(EndpointState& endpoint, Handle exchange, bool look) {
       continue;
     }
     leave_pool(*connection);
+    endpoint.idle_budget.at_work(core_.reactor.now(), endpoint.connections - endpoint.idle);
     step(*connection, Event::lease);
     connection->exchange = exchange;
     connection->timer.disarm();
@@ -51,16 +52,17 @@ base::Result<Handle> Backends::connect(Handle endpoint_handle, const BackendTarg
   connection.self = self;
   connection.endpoint = endpoint_handle;
   connection.idle_time = target.model.idle_timeout;
-  connection.idle_limit = target.model.idle_per_endpoint;
+  connection.idle_limits = {target.model.idle_per_endpoint, target.model.idle_per_endpoint_max};
   connection.streams_max = target.model.http2.streams;
   connection.max_age = target.model.http2.max_age;
   connection.timer.set_owner({owner_backend, self});
   if (!target.preface.empty()) {
     connection.preface = target.preface;
-    connection.idle_limit = 0;
+    connection.idle_limits = {};
   }
   if (target.tls) connection.secure = std::make_unique<SecureBackendLayer>(target.tls);
   endpoint.connections += 1;
+  endpoint.idle_budget.at_work(core_.reactor.now(), endpoint.connections - endpoint.idle);
   core_.counters.backend_opened += 1;
   core_.arm(connection.timer, target.model.connect_timeout);
   return self;
@@ -131,14 +133,18 @@ void Backends::release(Handle handle, bool keep) {
   if (!keep) return close(handle, Cause::close_requested);
   if (core_.stopping) return close(handle, Cause::shutdown);
   if (!endpoint.listed || endpoint.wish != routes::EndpointState::ready) return close(handle, Cause::endpoint_gone);
-  if (connection.idle_limit == 0) return close(handle, Cause::backend_idle_budget);
+  if (!connection.idle_limits.keep_any()) return close(handle, Cause::backend_idle_budget);
   pool(connection);
 }
 
 void Backends::pool(BackendConnection& connection) {
   EndpointState& endpoint = *core_.endpoints->find(connection.endpoint);
   step(connection, Event::release);
-  if (endpoint.idle >= connection.idle_limit) close(endpoint.pool.back()->self, Cause::backend_idle_budget);
+  const std::uint32_t allowed = endpoint.idle_budget.allowed(core_.reactor.now(), connection.idle_limits);
+  // A budget that has shrunk is reached step by step; what is not used at all goes when its time is over.
+  for (int closed = 0; closed < 2 && endpoint.idle >= allowed; ++closed) {
+    close(endpoint.pool.back()->self, Cause::backend_idle_budget);
+  }
   endpoint.pool.push_front(connection);
   endpoint.idle += 1;
   core_.arm(connection.timer, connection.idle_time);

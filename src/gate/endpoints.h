@@ -8,6 +8,7 @@
 #include "base/list.h"
 #include "gate/backend_connection.h"
 #include "gate/core.h"
+#include "lifecycle/idle_budget.h"
 
 namespace ebb::gate {
 
@@ -22,6 +23,7 @@ struct EndpointState {
   std::uint32_t connections = 0;                  // open or opening
   std::uint32_t idle = 0;                         // of them, in the pool
   base::List<BackendConnection, IdleTag> pool{};  // front: used last
+  lifecycle::IdleBudget idle_budget{};            // of the pool
   std::vector<base::Handle> multiplexed{};        // connections that speak HTTP/2, or are to
   bool speaks_h2 = false;                         // `auto`: what the last handshake has agreed on
 };

@@ -82,7 +82,8 @@ struct BackendModel {
   Duration connect_timeout = std::chrono::seconds{1};
   Duration response_timeout = std::chrono::seconds{30};
   Duration idle_timeout = std::chrono::seconds{30};  // of pooled connections
-  std::uint32_t idle_per_endpoint = 256;             // per worker
+  std::uint32_t idle_per_endpoint = 256;             // per worker; as many as work at a time if those are more,
+  std::uint32_t idle_per_endpoint_max = 4096;        // up to this; either may be 0: none is kept
   std::uint32_t retries = 2;
   BackendProtocol protocol = BackendProtocol::http1;
   std::optional<BackendTlsModel> tls;

@@ -55,7 +55,7 @@ backends:
   - name: app
     balance: round_robin
     timeouts: {connect: 100ms, response: 2s, idle: 3s}
-    keepalive: {idle_per_endpoint: 9}
+    keepalive: {idle_per_endpoint: 9, idle_per_endpoint_max: 90}
     retries: 0
     endpoints:
       - {name: a, address: "10.0.0.1:80", weight: 5, state: drain}
@@ -98,6 +98,7 @@ backends:
   EXPECT_EQ(backend.response_timeout, std::chrono::seconds{2});
   EXPECT_EQ(backend.idle_timeout, std::chrono::seconds{3});
   EXPECT_EQ(backend.idle_per_endpoint, 9u);
+  EXPECT_EQ(backend.idle_per_endpoint_max, 90u);
   EXPECT_EQ(backend.retries, 0u);
   ASSERT_EQ(backend.endpoints.size(), 2u);
   EXPECT_EQ(backend.endpoints[0].state, routes::EndpointState::drain);
