@@ -26,8 +26,9 @@ bench: build ## us beside HAProxy and nginx; BENCH="--quick" for a short run
 	@tools/deps bench
 	@$(PYTHON) bench/run.py $(BENCH)
 
-lab: ## what happens when endpoints leave or die (not there yet)
-	@echo "The laboratory comes with the life of an endpoint; there is nothing to run yet."
+lab: build ## endpoints leave and die under load, us beside HAProxy and nginx; LAB="--list" names the scenes
+	@tools/deps lab
+	@$(PYTHON) lab/run.py $(LAB)
 
 fuzz: ## every fuzzer for FUZZ_SECONDS (60)
 	@tools/deps build

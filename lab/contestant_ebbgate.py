@@ -1,0 +1,85 @@
+"""Ourselves, driven by the configuration file: every change is the whole file, renamed into place."""
+
+import json
+import os
+import pathlib
+import subprocess
+import time
+
+from contestant import Contestant
+from fabric import POD_PORT
+from ports import ADMIN, GRPC, HTTP2, WEB
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+BINARY = pathlib.Path(os.environ.get("EBBGATE", ROOT / "build" / "ebbgate"))
+# What a careful user writes; everything else is the default.
+SERVICE = {"sticky": {"cookie": "ebb"}, "health": {"http": "/healthz"}}
+
+EXPLAINED = ("time", "target", "protocol", "status", "cause", "endpoint", "tries", "reused", "total_ms")
+
+
+class Ebbgate(Contestant):
+    name = "ebbgate"
+    peer = False
+
+    def start(self, pods, family):
+        self.file = self.directory / "ebbgate.yaml"
+        self.access_log = self.directory / "access.log"
+        self.endpoints = {pod.name: {"name": pod.name, "address": f"{self.fabric.address(pod.slot)}:{POD_PORT}"} for pod in pods}
+        self.options = {}
+        for key, value in {**SERVICE, **({"slow_start": "5s"} if family == "slow-start" else {})}.items():
+            if self.accepts({key: value}):
+                self.options[key] = value
+        self.write()
+        self.launch(BINARY, "run", "-c", self.file)
+        self.await_admin()
+
+    def settings(self, options):
+        endpoints = list(self.endpoints.values())
+        return {
+            "admin": f"127.0.0.1:{ADMIN}", "workers": 2,
+            "access_log": {"format": "json", "path": str(self.access_log)},
+            "listeners": [{"name": "web", "bind": f"127.0.0.1:{WEB}"}, {"name": "http2", "bind": f"127.0.0.1:{HTTP2}"},
+                          {"name": "grpc", "bind": f"127.0.0.1:{GRPC}"}],
+            "routes": [{"name": "grpc", "listeners": ["grpc"], "backend": "grpc"}, {"name": "all", "backend": "service"}],
+            "backends": [{"name": "service", "endpoints": endpoints, **options},
+                         {"name": "grpc", "protocol": "h2c", "endpoints": endpoints}],
+        }
+
+    def accepts(self, options):
+        trial = self.directory / "trial.yaml"
+        trial.write_text(json.dumps(self.settings(options)))
+        return subprocess.run([BINARY, "check", "-c", trial], capture_output=True).returncode == 0
+
+    def write(self):
+        beside = self.file.with_suffix(".new")
+        beside.write_text(json.dumps(self.settings(self.options), indent=1))
+        beside.rename(self.file)
+
+    def await_admin(self):
+        """/readyz, asked from within the namespace."""
+        deadline = time.monotonic() + 20
+        while subprocess.run(self.fabric.inside("gate", "curl", "-sf", f"127.0.0.1:{ADMIN}/readyz"), capture_output=True).returncode != 0:
+            if time.monotonic() > deadline or self.process.poll() is not None:
+                raise RuntimeError("ebbgate did not start: " + self.log.read_text(errors="replace")[-2000:])
+            time.sleep(0.05)
+
+    def tell(self, add=(), leave=(), gone=()):
+        for pod in gone:
+            self.endpoints.pop(pod.name, None)
+        for pod in add:
+            self.endpoints[pod.name] = {"name": pod.name, "address": f"{self.fabric.address(pod.slot)}:{POD_PORT}"}
+        for pod in leave:
+            self.endpoints[pod.name]["state"] = "leaving"
+        self.write()
+
+    def metrics(self):
+        text = subprocess.run(self.fabric.inside("gate", "curl", "-sf", f"127.0.0.1:{ADMIN}/metrics"), capture_output=True, text=True).stdout
+        return dict(line.rsplit(" ", 1) for line in text.splitlines() if line and not line.startswith("#"))
+
+    def explain(self, identities):
+        if not self.access_log.exists():
+            return []
+        wanted = {f"id={identity}" for identity in identities}
+        lines = map(json.loads, self.access_log.read_text(errors="replace").splitlines())
+        return [" ".join(f"{key}={line[key]}" for key in EXPLAINED) for line in lines if line["target"].rsplit("&", 1)[-1] in wanted]

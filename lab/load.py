@@ -1,0 +1,208 @@
+#!/usr/bin/python3
+"""The load: load.py SPECIFICATION runs the classes it is told, until a line comes in, and writes what became of every request.
+
+Open loop: requests start when their time has come, whatever became of those before. One record for each request:
+[class, id, start, end, outcome, pod, note]; the outcome is "ok" or a word for what went wrong. Times are CLOCK_MONOTONIC,
+which all processes of the laboratory share.
+"""
+
+import asyncio
+import itertools
+import json
+import pathlib
+import random
+import sys
+import time
+
+from client import Failure, Http1, Pool, cookie_of, tunnel
+from client_http2 import Connections
+from ports import GRPC, HTTP2, WEB
+
+DOWNLOAD_BYTES, DOWNLOAD_PACE = 100 << 20, 25 << 20
+
+
+class Load:
+    def __init__(self, spec):
+        self.spec, self.records = spec, []
+        self.stopping = asyncio.Event()
+        self.running, self.loops, self.endless = set(), set(), set()
+        self.numbers = itertools.count()
+        self.pools = {name: Pool(WEB) for name in ("get", "post", "slow", "long")}
+        self.http2, self.grpc = Connections(HTTP2, 3), Connections(GRPC, 2)
+
+    # Bookkeeping
+
+    async def measure(self, kind, work, timeout):
+        """Runs one request of a class: work(id, know) where know(pod) tells who serves it."""
+        identity, pod, outcome, note = f"{kind}-{next(self.numbers)}", "", "ok", ""
+        start = time.monotonic()
+
+        def know(name):
+            nonlocal pod
+            pod = name or pod
+
+        try:
+            async with asyncio.timeout(timeout):
+                await work(identity, know)
+        except Failure as failure:
+            outcome, note = failure.reason, failure.note
+        except TimeoutError:
+            outcome = "timeout"
+        except (OSError, asyncio.IncompleteReadError):
+            outcome = "truncated"
+        except asyncio.CancelledError:
+            outcome = "open"  # still running when the load ended
+        self.records.append([kind, identity, start, time.monotonic(), outcome, pod, note])
+
+    async def at_rate(self, kind, rate, work, timeout):
+        due = time.monotonic() + random.random() / rate
+        while not self.stopping.is_set():
+            if (wait := due - time.monotonic()) > 0:
+                await asyncio.sleep(wait)
+            if self.stopping.is_set():
+                break
+            task = asyncio.ensure_future(self.measure(kind, work, timeout))
+            self.running.add(task)
+            task.add_done_callback(self.running.discard)
+            # Jitter, so that requests meet every phase of what goes on; a pulse has to come at about its time.
+            due += (random.uniform(0.9, 1.1) if kind == "pulse" else random.uniform(0.5, 1.5)) / rate
+
+    async def one_after_another(self, kind, work, pause, timeout):
+        await asyncio.sleep(random.random() * pause)
+        while not self.stopping.is_set():
+            await self.measure(kind, work, timeout)
+            await asyncio.sleep(random.uniform(0.5, 1.5) * pause)
+
+    # Classes
+
+    async def exchange(self, pool, know, method, target, body=b"", expected=None):
+        connection = await pool.take()
+        try:
+            answer = await connection.ask(method, target, body)
+        except BaseException:
+            connection.close()
+            raise
+        know(answer.pod)
+        if expected is not None and answer.body != expected:
+            raise Failure("mismatch")
+        pool.give_back(connection)
+        return answer
+
+    async def get(self, identity, know):
+        await self.exchange(self.pools["get"], know, "GET", f"/get?ms=10&id={identity}")
+
+    async def pulse(self, _, __):
+        """Many at once, about a second after those before."""
+        works = [("get", self.get)] * 20 + [("post", self.post)] * 10
+        await asyncio.gather(*(self.measure(kind, work, self.spec.get("timeout", 20)) for kind, work in works))
+
+    async def fresh(self, identity, know):
+        await self.exchange(pool := Pool(WEB), know, "GET", f"/get?ms=5&id={identity}")
+        for connection in pool.idle:
+            connection.close()
+
+    async def post(self, identity, know):
+        body = identity.encode() * random.choice((10, 100, 1500))
+        await self.exchange(self.pools["post"], know, "POST", f"/post?ms=20&id={identity}", body, expected=body)
+
+    async def slow(self, identity, know):
+        """Half of them silent for 3 s, half a chunk every 100 ms for 3 s."""
+        target = f"/slow?ms=3000&id={identity}" if random.random() < 0.5 else f"/pieces?count=30&id={identity}"
+        await self.exchange(self.pools["slow"], know, "GET", target)
+
+    async def long(self, identity, know):
+        await self.exchange(self.pools["long"], know, "GET", f"/slow?ms=6000&id={identity}")
+
+    async def ws(self, _, know):
+        await tunnel(WEB, random.uniform(4, 8), 0.2, know)
+
+    async def h2(self, identity, know):
+        connection = await self.http2.take()
+        know((await connection.get(f"/get?ms=10&id={identity}")).get("x-pod"))
+
+    async def grpc_chat(self, _, know):
+        connection = await self.grpc.take()
+        await connection.chat("/lab.Echo/Chat", 4, 0.2, know)
+
+    async def stream(self, identity, know):
+        """Without end; how it ends is what is measured."""
+        connection = await Http1.open(WEB)
+        try:
+            await connection.send("GET", f"/pieces?count=0&id={identity}")
+            answer = await connection.head()
+            answer.expect()
+            know(answer.pod)
+            async for _ in connection.chunks():
+                pass
+            raise Failure("ended")
+        finally:
+            connection.close()
+
+    async def download(self, identity, know):
+        connection = await Http1.open(WEB)
+        try:
+            await connection.send("GET", f"/download?bytes={DOWNLOAD_BYTES}&id={identity}")
+            answer = await connection.head()
+            answer.expect()
+            know(answer.pod)
+            await connection.read_slowly(DOWNLOAD_BYTES, DOWNLOAD_PACE)
+        finally:
+            connection.close()
+
+    def sticky_client(self, number):
+        """A browser: one connection at a time, cookies kept. nginx hashes `session`, the others set their own."""
+        pool, jar = Pool(WEB), {"session": f"s{number}"}
+
+        async def work(identity, know):
+            connection = await pool.take()
+            try:
+                answer = await connection.ask("GET", f"/sticky?ms=5&id={identity}",
+                                              Cookie="; ".join(f"{name}={value}" for name, value in jar.items()))
+            except BaseException:
+                connection.close()
+                raise
+            know(answer.pod)
+            if cookie := cookie_of(answer):
+                jar.update([cookie.split("=", 1)])
+            pool.give_back(connection)
+
+        return work
+
+    # Run
+
+    def begin(self):
+        timeout = self.spec.get("timeout", 20)
+        for kind, amount in self.spec["classes"].items():
+            if kind == "sticky":
+                works = [self.one_after_another(f"sticky{number}", self.sticky_client(number), 0.2, timeout) for number in range(amount)]
+            elif kind in ("ws", "grpc", "download", "stream"):
+                work = {"ws": self.ws, "grpc": self.grpc_chat, "download": self.download, "stream": self.stream}[kind]
+                works = [self.one_after_another(kind, work, 0.1, 3600 if kind == "stream" else 60) for _ in range(amount)]
+            else:
+                works = [self.at_rate(kind, amount, getattr(self, kind), timeout)]
+            (self.endless if kind == "stream" else self.loops).update(map(asyncio.ensure_future, works))
+
+    async def finish(self):
+        """Lets what runs end, except streams, which have no end of their own."""
+        self.stopping.set()
+        if ending := self.running | self.loops:
+            await asyncio.wait(ending, timeout=self.spec.get("patience", 10))
+        rest = self.running | self.loops | self.endless
+        for task in rest:
+            task.cancel()
+        await asyncio.gather(*rest, return_exceptions=True)
+
+
+async def main():
+    load, loop = Load(json.loads(sys.argv[1])), asyncio.get_running_loop()
+    stopped = asyncio.Event()
+    loop.add_reader(sys.stdin, lambda: (loop.remove_reader(sys.stdin), stopped.set()))
+    load.begin()
+    print("started", flush=True)
+    await stopped.wait()
+    await load.finish()
+    pathlib.Path(load.spec["records"]).write_text(json.dumps(load.records))
+
+
+if __name__ == "__main__":
+    asyncio.run(main())

@@ -1,0 +1,19 @@
+"""What a scene is: a name, who enters, and a function that plays it on a stage and says how it went."""
+
+import dataclasses
+
+
+@dataclasses.dataclass
+class Result:
+    row: dict  # column -> value, in the order of the table
+    misses: list  # goals of ours that were missed, as sentences; of peers they are only printed
+    failed: list = dataclasses.field(default_factory=list)  # records, to be explained
+
+
+class Scene:
+    def __init__(self, name, title, contestants, play, **parameters):
+        self.name, self.title, self.contestants = name, title, contestants
+        self._play, self._parameters = play, parameters
+
+    def play(self, stage):
+        return self._play(stage, **self._parameters)

@@ -1,0 +1,187 @@
+"""Endpoints that leave in order: rolling updates and their harder relatives."""
+
+import signal
+import time
+
+from account import count, misses, row
+from contestants import NAMES
+from scene import Result, Scene
+from stage import MIXED
+
+REPLICAS, CYCLES = 4, 3
+PAUSE = 1.0
+
+
+def sleep_until(moment):
+    time.sleep(max(0.0, moment - time.monotonic()))
+
+
+def replace(stage, old, told_after, end=signal.SIGTERM, **options):
+    """A new pod comes up; then the old one ends and the contestant is told of both at once, `told_after` seconds later.
+    Negative: it is told first. Returns the new pod."""
+    new = stage.pods.start(1, **options)[0]
+    zero = time.monotonic()
+    if told_after < 0:
+        old.leaves()
+        stage.contestant.tell(add=[new], leave=[old])
+        sleep_until(zero - told_after)
+        old.signal(end)
+    else:
+        old.signal(end)
+        sleep_until(zero + told_after)
+        stage.contestant.tell(add=[new], leave=[old])
+    return new
+
+
+def forget_the_gone(stage, leaving):
+    """Pods whose process has ended are taken from the list of endpoints, as Kubernetes does."""
+    gone = [pod for pod in leaving if not pod.alive()]
+    if gone:
+        stage.contestant.tell(gone=gone)
+        for pod in gone:
+            leaving.remove(pod)
+
+
+def rolling_update(stage, told_after):
+    pods = stage.open(REPLICAS, MIXED, "rolling")
+    leaving = []
+    for _ in range(1 if stage.short else CYCLES):
+        for index in range(2 if stage.short else REPLICAS):
+            leaving.append(pods[index])
+            pods[index] = replace(stage, pods[index], told_after)
+            time.sleep(PAUSE)
+            forget_the_gone(stage, leaving)
+    stage.close()
+    counts = count(stage)
+    return Result(row(counts), misses(counts), counts.failed)
+
+
+def one_replica(stage, told_after):
+    """The only pod is replaced; until the contestant is told of the new one, nothing serves."""
+    [pod] = stage.open(1, MIXED, "rolling")
+    for _ in range(1 if stage.short else 3):
+        with stage.nothing_serves():
+            old, pod = pod, replace(stage, pod, told_after)
+        time.sleep(3)
+        old.wait_until_gone()
+        stage.contestant.tell(gone=[old])
+    stage.close()
+    counts = count(stage)
+    return Result(row(counts), misses(counts), counts.failed)
+
+
+def recreate(stage):
+    """All pods end, the contestant knows at once, and only then new ones are started."""
+    pods = stage.open(2, MIXED, "rolling")
+    for _ in range(1 if stage.short else 3):
+        with stage.nothing_serves():
+            for pod in pods:
+                pod.signal(signal.SIGTERM)
+            stage.contestant.tell(leave=pods)
+            time.sleep(0.8)
+            old, pods = pods, stage.pods.start(2)
+            stage.contestant.tell(add=pods)
+        time.sleep(3)
+        for pod in old:
+            pod.wait_until_gone()
+        stage.contestant.tell(gone=old)
+    stage.close()
+    counts = count(stage)
+    return Result(row(counts), misses(counts), counts.failed)
+
+
+def scale_to_zero(stage):
+    """Down to nothing for three seconds, and back."""
+    pods = stage.open(2, MIXED, "rolling")
+    with stage.nothing_serves():
+        for pod in pods:
+            pod.leaves()
+        stage.contestant.tell(leave=pods)
+        for pod in pods:
+            pod.signal(signal.SIGTERM)
+        stage.contestant.tell(gone=pods)
+        time.sleep(3)
+        stage.contestant.tell(add=stage.pods.start(2))
+    time.sleep(3)
+    stage.close()
+    counts = count(stage)
+    return Result(row(counts), misses(counts), counts.failed)
+
+
+def black_hole(stage):
+    """The address of a pod that ended is a black hole from the first moment; the contestant is told 2 s later."""
+    pods = stage.open(REPLICAS, MIXED, "rolling")
+    for index in range(1 if stage.short else REPLICAS):
+        new = stage.pods.start(1)[0]
+        old, pods[index] = pods[index], new
+        old.leaves()
+        stage.fabric.cut(old.slot)
+        try:
+            old.signal(signal.SIGKILL)
+            time.sleep(2)
+            stage.contestant.tell(add=[new], leave=[old])
+            stage.contestant.tell(gone=[old])
+            time.sleep(PAUSE)
+        finally:
+            stage.fabric.mend(old.slot)
+    stage.close()
+    counts = count(stage, excuse=lost_with_its_pod)
+    return Result(row(counts), misses(counts), counts.failed)
+
+
+def crash(stage):
+    """SIGKILL, told half a second later; a new pod takes its place."""
+    pods = stage.open(REPLICAS, MIXED, "rolling")
+    for index in range(1 if stage.short else REPLICAS):
+        old, pods[index] = pods[index], replace(stage, pods[index], 0.5, end=signal.SIGKILL)
+        stage.contestant.tell(gone=[old])
+        time.sleep(PAUSE)
+    stage.close()
+    counts = count(stage, excuse=lost_with_its_pod)
+    return Result(row(counts), misses(counts), counts.failed)
+
+
+def lost_with_its_pod(record, _):
+    """A process that is gone takes with it what it had begun to answer, and POSTs of which nobody knows how far they came."""
+    return record.kind in ("post", "ws", "grpc", "download") or record.outcome == "truncated"
+
+
+def flapping(stage):
+    """An endpoint leaves and comes back, again and again, in the middle of its drain, while it serves all the time."""
+    pods = stage.open(REPLICAS, MIXED, "rolling")
+    for turn in range(8 if stage.short else 30):
+        pod = pods[turn % 2]
+        pod.leaves()
+        stage.contestant.tell(leave=[pod])
+        time.sleep(0.3)
+        stage.contestant.tell(gone=[pod], add=[pod]) if turn % 3 == 2 else stage.contestant.tell(add=[pod])
+        time.sleep(0.2)
+    stage.close()
+    counts = count(stage)
+    return Result(row(counts), misses(counts), counts.failed)
+
+
+def control(stage):
+    """Nothing happens: what fails here fails because of the laboratory."""
+    stage.open(REPLICAS, MIXED, "rolling")
+    time.sleep(3 if stage.short else 10)
+    stage.close()
+    counts = count(stage)
+    return Result(row(counts), misses(counts), counts.failed)
+
+
+SCENES = [
+    Scene("control", "nothing happens", NAMES, control),
+    Scene("rolling-before", "rolling update, told 1 s before SIGTERM", NAMES, rolling_update, told_after=-1),
+    Scene("rolling-at", "rolling update, told at SIGTERM", NAMES, rolling_update, told_after=0),
+    Scene("rolling-0.5", "rolling update, told 0.5 s after SIGTERM", NAMES, rolling_update, told_after=0.5),
+    Scene("rolling-2", "rolling update, told 2 s after SIGTERM", NAMES, rolling_update, told_after=2),
+    Scene("one-0", "one replica replaced, told at SIGTERM", NAMES, one_replica, told_after=0),
+    Scene("one-0.5", "one replica replaced, told 0.5 s after SIGTERM", NAMES, one_replica, told_after=0.5),
+    Scene("one-2", "one replica replaced, told 2 s after SIGTERM", NAMES, one_replica, told_after=2),
+    Scene("recreate", "all pods end before new ones start", NAMES, recreate),
+    Scene("zero", "scale to zero and back after 3 s", NAMES, scale_to_zero),
+    Scene("black-hole", "the address of an ended pod swallows packets, told 2 s later", NAMES, black_hole),
+    Scene("crash", "pods are killed, told 0.5 s later", NAMES, crash),
+    Scene("flapping", "endpoints leave and return in mid-drain", NAMES, flapping),
+]

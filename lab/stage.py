@@ -1,0 +1,82 @@
+"""A stage for one scene and one contestant: pods, the contestant and the load, all in the same fabric, all ended at the end."""
+
+import contextlib
+import json
+import pathlib
+import subprocess
+import sys
+import time
+
+from pods import Pods
+
+LOAD = pathlib.Path(__file__).resolve().parent / "load.py"
+# About 300 requests a second, and besides them tunnels, calls and downloads that always run.
+MIXED = {"get": 100, "fresh": 40, "post": 60, "slow": 2, "h2": 30, "sticky": 12, "ws": 8, "grpc": 2, "download": 1}
+FAULTY = {"get": 180, "fresh": 40, "post": 80, "long": 1, "stream": 6}
+
+
+class Stage:
+    def __init__(self, fabric, contestant_class, directory, short=False):
+        self.fabric, self.short = fabric, short
+        self.directory = pathlib.Path(directory)
+        self.contestant = contestant_class(fabric, self.directory)
+        self.pods = Pods(fabric, self.directory)
+        self.load = None
+        self.records = []
+        self.unserved = []  # [begin, end] of the times without an endpoint that serves
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self.load and self.load.poll() is None:
+            self.load.kill()
+            self.load.wait()
+        with contextlib.ExitStack() as stack:
+            stack.callback(self.pods.__exit__)
+            stack.callback(self.contestant.stop)
+
+    def open(self, count, classes, family, settle=1.5, pod_options=None, **specification):
+        """Pods, contestant and load, in this order; returns when everything runs warm."""
+        pods = self.pods.start(count, **(pod_options or {}))
+        self.contestant.start(pods, family)
+        specification = {"classes": classes, "records": str(self.directory / "records.json"), **specification}
+        self.load = subprocess.Popen(self.fabric.inside("gate", sys.executable, LOAD, json.dumps(specification)), stdin=subprocess.PIPE,
+                                     stdout=subprocess.PIPE, stderr=open(self.directory / "load.stderr", "wb"), start_new_session=True)
+        if self.load.stdout.readline() != b"started\n":
+            raise RuntimeError("the load did not start: " + (self.directory / "load.stderr").read_text(errors="replace"))
+        time.sleep(settle)
+        return pods
+
+    def close(self):
+        """Ends the load; all records."""
+        self.load.stdin.write(b"stop\n")
+        self.load.stdin.close()
+        if self.load.wait(120) != 0:
+            raise RuntimeError("the load failed: " + (self.directory / "load.stderr").read_text(errors="replace"))
+        self.load.stdout.close()
+        self.records = [Record(*one) for one in json.loads((self.directory / "records.json").read_text())]
+        return self.records
+
+    @contextlib.contextmanager
+    def nothing_serves(self):
+        """While this holds, requests can but wait."""
+        self.unserved.append([time.monotonic(), float("inf")])
+        yield
+        self.unserved[-1][1] = time.monotonic()
+
+
+class Record:
+    def __init__(self, kind, identity, start, end, outcome, pod, note):
+        self.client = kind
+        self.kind = kind.rstrip("0123456789") if kind != "h2" else kind
+        self.identity, self.start, self.end, self.outcome, self.pod, self.note = identity, start, end, outcome, pod, note
+
+    @property
+    def seconds(self):
+        return self.end - self.start
+
+    @property
+    def failed(self):
+        """A stream without end is still open at the end; everything else should not be."""
+        return self.outcome != "ok" and not (self.kind == "stream" and self.outcome == "open")

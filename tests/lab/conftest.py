@@ -1,0 +1,21 @@
+"""The laboratory as tests: short scenes, ours only. Counts are asserted, never times."""
+
+import pathlib
+import sys
+
+import pytest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent.parent / "lab"))
+import fabric as networks  # noqa: E402
+from contestant_ebbgate import BINARY  # noqa: E402
+
+SLOTS = 10
+
+
+@pytest.fixture(scope="session")
+def fabric():
+    reason = networks.refusal() or (None if BINARY.exists() else f"{BINARY} is not built")
+    if reason:
+        pytest.skip(reason)
+    with networks.Fabric(SLOTS) as network:
+        yield network

@@ -1,0 +1,16 @@
+"""Scenes of the laboratory, cut short: what has to be zero is zero on any machine, however busy."""
+
+import pytest
+
+from contestant_ebbgate import Ebbgate
+from scenes import BY_NAME
+from stage import Stage
+
+
+@pytest.mark.parametrize("name", ["control", "rolling-before", "rolling-2"])
+def test_nothing_is_lost(fabric, tmp_path, name):
+    with Stage(fabric, Ebbgate, tmp_path, short=True) as stage:
+        result = BY_NAME[name].play(stage)
+    assert result.row["requests"] > 300, "the load hardly ran"
+    assert result.row["failed"] == result.row["unknowable"], result.row
+    assert result.row["dup"] == 0
