@@ -13,14 +13,21 @@ import socket
 import subprocess
 import time
 
+import route_tables
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BACKEND = ROOT / "build" / "backend"
+H2_BACKEND = ROOT / "build" / "h2_backend"
+TUNNELS = ROOT / "build" / "tunnels"
 PROXY_CORE, LOAD_CORE = 1, 0
 DESCRIPTORS = 20000
 CONNECTIONS = 8000
+ROUTES = (1, 1000, 100_000)  # the schemes routes-N are plain, to a process of its own with so many routes
+EVERY_SCHEME = ("plain", "tls", "h2", "grpc", "websocket", "passthrough", "tcp")  # a port of each contestant for each
 
 NGINX_FRAME = """
 daemon off; master_process off; worker_processes 1; worker_rlimit_nofile {descriptors};
+load_module /usr/lib/nginx/modules/ngx_stream_module.so;
 pid {directory}/nginx.pid; error_log stderr crit;
 events {{ worker_connections {connections}; }}
 http {{
@@ -28,13 +35,15 @@ http {{
   keepalive_timeout 300s; keepalive_requests 1000000000; http2_max_concurrent_streams 256;
   client_body_temp_path {directory}/body; proxy_temp_path {directory}/proxy;
   fastcgi_temp_path {directory}/f; uwsgi_temp_path {directory}/u; scgi_temp_path {directory}/s;
-  {rest}
+  {http}
 }}
+{rest}
 """
 
-NGINX_PROXY = """
+NGINX_HTTP = """
   upstream service {{ server 127.0.0.1:{backend}; keepalive 256; keepalive_requests 1000000000; }}
   ssl_protocols TLSv1.3; ssl_certificate {cert}; ssl_certificate_key {key}; ssl_session_tickets on;
+  upstream echo {{ server 127.0.0.1:{grpc_backend}; keepalive 256; keepalive_requests 1000000000; }}
   server {{
     listen 127.0.0.1:{plain} backlog=4096;
     listen 127.0.0.1:{tls} ssl http2 backlog=4096;
@@ -49,6 +58,32 @@ NGINX_PROXY = """
       proxy_buffer_size 16k; proxy_buffers 16 16k; proxy_max_temp_file_size 0;
     }}
   }}
+  server {{
+    listen 127.0.0.1:{grpc} ssl http2 backlog=4096;
+    location / {{ grpc_pass grpc://echo; grpc_set_header X-Forwarded-For $remote_addr; }}
+  }}
+  server {{
+    listen 127.0.0.1:{websocket} backlog=4096;
+    location / {{
+      proxy_pass http://127.0.0.1:{tunnels};
+      proxy_http_version 1.1;
+      proxy_set_header Connection "upgrade";
+      proxy_set_header Upgrade $http_upgrade;
+      proxy_set_header Host $host;
+      proxy_set_header X-Forwarded-For $remote_addr;
+      proxy_buffer_size 16k; proxy_buffers 16 16k;
+    }}
+  }}
+"""
+
+NGINX_STREAM = """
+stream {{
+  tcp_nodelay on; proxy_buffer_size 16k;
+  upstream tunnels {{ server 127.0.0.1:{tunnels}; }}
+  map $ssl_preread_server_name $named {{ passed.test tunnels; }}
+  server {{ listen 127.0.0.1:{passthrough} backlog=4096; ssl_preread on; proxy_pass $named; }}
+  server {{ listen 127.0.0.1:{tcp} backlog=4096; proxy_pass 127.0.0.1:{backend}; }}
+}}
 """
 
 # HAProxy's own splice is off: an earlier measurement on such a machine gave 1,491 MB per CPU second with it and 1,541
@@ -65,6 +100,7 @@ defaults
   timeout client 300s
   timeout server 300s
   timeout http-keep-alive 300s
+  timeout tunnel 300s
   option forwardfor
   http-reuse always
 frontend web
@@ -78,6 +114,23 @@ frontend web2
   default_backend service2
 backend service2
   server one 127.0.0.1:{h2_backend} proto h2
+frontend web3
+  bind 127.0.0.1:{grpc} ssl crt {directory}/both.pem alpn h2,http/1.1 backlog 4096
+  default_backend service3
+backend service3
+  server one 127.0.0.1:{grpc_backend} proto h2
+listen sockets
+  bind 127.0.0.1:{websocket} backlog 4096
+  server one 127.0.0.1:{tunnels}
+frontend names
+  mode tcp
+  bind 127.0.0.1:{passthrough} backlog 4096
+  tcp-request inspect-delay 5s
+  tcp-request content accept if {{ req_ssl_hello_type 1 }}
+  use_backend named if {{ req_ssl_sni -i passed.test }}
+backend named
+  mode tcp
+  server one 127.0.0.1:{tunnels}
 listen bytes
   mode tcp
   bind 127.0.0.1:{tcp} backlog 4096
@@ -93,16 +146,27 @@ listeners:
   - {{name: web, bind: "127.0.0.1:{plain}", protocol: http}}
   - {{name: secure, bind: "127.0.0.1:{tls}", protocol: https, certificates: [{{cert: {cert}, key: {key}}}]}}
   - {{name: second, bind: "127.0.0.1:{h2}", protocol: https, certificates: [{{cert: {cert}, key: {key}}}]}}
+  - {{name: third, bind: "127.0.0.1:{grpc}", protocol: https, certificates: [{{cert: {cert}, key: {key}}}]}}
+  - {{name: sockets, bind: "127.0.0.1:{websocket}", protocol: http}}
+  - {{name: names, bind: "127.0.0.1:{passthrough}", protocol: tls-passthrough}}
   - {{name: bytes, bind: "127.0.0.1:{tcp}", protocol: tcp, backend: service}}
 routes:
   - {{name: first, listeners: [web, secure], backend: service}}
   - {{name: second, listeners: [second], backend: service2}}
+  - {{name: third, listeners: [third], backend: service3}}
+  - {{name: sockets, listeners: [sockets], backend: tunnels}}
+  - {{name: named, host: passed.test, tls: passthrough, backend: tunnels}}
 backends:
   - name: service
     endpoints: [{{name: one, address: "127.0.0.1:{backend}"}}]
   - name: service2
     protocol: h2c
     endpoints: [{{name: one, address: "127.0.0.1:{h2_backend}"}}]
+  - name: service3
+    protocol: h2c
+    endpoints: [{{name: one, address: "127.0.0.1:{grpc_backend}"}}]
+  - name: tunnels
+    endpoints: [{{name: one, address: "127.0.0.1:{tunnels}"}}]
 """
 
 
@@ -164,17 +228,17 @@ class Arena:
         self.directory = pathlib.Path(directory)
         self.stem = self.directory / "bench"
         self.contestants = []
-        self.backend, self.h2_backend = free_port(), free_port()
+        self.services = {name: free_port() for name in ("backend", "h2_backend", "grpc_backend", "tunnels")}
         self.exit = contextlib.ExitStack()
 
     def __enter__(self):
         subprocess.run([ROOT / "tools" / "certs", self.stem, "ecdsa", "bench.test"], check=True)
-        wait_for_port(self.backend, self.start("backend", [BACKEND, self.backend], LOAD_CORE))
-        files = self.directory / "files"
-        files.mkdir()
-        (files / "small").write_bytes(b"x" * 128)
-        h2_backend = ["nghttpd", "--no-tls", "-d", files, "--max-concurrent-streams=256", self.h2_backend]
-        wait_for_port(self.h2_backend, self.start("h2-backend", h2_backend, LOAD_CORE))
+        (self.directory / "both.pem").write_text(pathlib.Path(f"{self.stem}.pem").read_text() + pathlib.Path(f"{self.stem}.key").read_text())
+        commands = {"backend": (BACKEND, "{}"), "h2_backend": (H2_BACKEND, "{}", "plain"), "grpc_backend": (H2_BACKEND, "{}", "grpc"),
+                    "tunnels": (TUNNELS, "serve", "{}")}
+        for name, command in commands.items():
+            process = self.start(name, [str(word).format(self.services[name]) for word in command], LOAD_CORE)
+            wait_for_port(self.services[name], process)
         return self
 
     def __exit__(self, *_):
@@ -195,17 +259,17 @@ class Arena:
             process.kill()
             process.wait()
 
-    def nginx_command(self, name, rest):
+    def nginx_command(self, name, http, rest=""):
         home = self.directory / name
         home.mkdir()
-        text = NGINX_FRAME.format(directory=home, descriptors=DESCRIPTORS, connections=CONNECTIONS, rest=rest)
+        text = NGINX_FRAME.format(directory=home, descriptors=DESCRIPTORS, connections=CONNECTIONS, http=http, rest=rest)
         (home / "nginx.conf").write_text(text)
         return ["nginx", "-p", home, "-c", home / "nginx.conf"]
 
     def facts(self):
-        ports = {name: free_port() for name in ("plain", "tls", "h2", "tcp", "admin")}
-        return ports, {"backend": self.backend, "h2_backend": self.h2_backend, "cert": f"{self.stem}.pem", "key": f"{self.stem}.key", "directory": self.directory,
-                       "connections": CONNECTIONS, **ports}
+        ports = {name: free_port() for name in (*EVERY_SCHEME, "admin")}
+        return ports, {"cert": f"{self.stem}.pem", "key": f"{self.stem}.key", "directory": self.directory, "connections": CONNECTIONS,
+                       **self.services, **ports}
 
     def enter(self, contestant, ports, command):
         contestant.command, contestant.ports = command, ports
@@ -216,24 +280,23 @@ class Arena:
         """A new process: what the last one had allocated must not pass for free."""
         if contestant.process is not None:
             self.stop(contestant.process)
-        contestant.process = self.start(contestant.name.replace(" ", "-"), contestant.command, PROXY_CORE)
+        contestant.process = self.start("-".join([*contestant.name.split(), contestant.serves[0]]), contestant.command, PROXY_CORE)
         wait_for_port(contestant.ports["plain"], contestant.process)
         contestant.check_core()
 
     def add_nginx(self):
         version = subprocess.run(["nginx", "-v"], capture_output=True, text=True).stderr.strip().split("/")[-1]
         ports, facts = self.facts()
-        command = self.nginx_command("nginx", NGINX_PROXY.format(**facts))
-        self.enter(Contestant("nginx", version, ("plain", "tls"), peer=True), ports, command)
+        command = self.nginx_command("nginx", NGINX_HTTP.format(**facts), NGINX_STREAM.format(**facts))
+        serves = tuple(scheme for scheme in EVERY_SCHEME if scheme != "h2")  # it speaks HTTP/2 to gRPC services only
+        self.enter(Contestant("nginx", version, serves, peer=True), ports, command)
 
     def add_haproxy(self):
         version = subprocess.run(["haproxy", "-v"], capture_output=True, text=True).stdout.split()[2]
         ports, facts = self.facts()
-        both = pathlib.Path(facts["cert"]).read_text() + pathlib.Path(facts["key"]).read_text()
-        (self.directory / "both.pem").write_text(both)
         configuration = self.directory / "haproxy.cfg"
         configuration.write_text(HAPROXY.format(**facts))
-        self.enter(Contestant("haproxy", version, ("plain", "tls", "h2", "tcp"), peer=True), ports, ["haproxy", "-db", "-f", configuration])
+        self.enter(Contestant("haproxy", version, EVERY_SCHEME, peer=True), ports, ["haproxy", "-db", "-f", configuration])
 
     def add_ebbgate(self, io):
         binary = ROOT / "build" / "ebbgate"
@@ -241,7 +304,23 @@ class Arena:
         configuration = self.directory / f"ebbgate-{io}.yaml"
         configuration.write_text(EBBGATE.format(io=io, **facts))
         version = subprocess.run([binary, "version"], capture_output=True, text=True).stdout.strip()
-        self.enter(Contestant(f"ebbgate {io}", version, ("plain", "tls", "h2", "tcp")), ports, [binary, "run", "-c", configuration])
+        self.enter(Contestant(f"ebbgate {io}", version, EVERY_SCHEME), ports, [binary, "run", "-c", configuration])
+
+    def add_with_routes(self, name, count):
+        """The contestant of that name once more, with many routes and nothing else."""
+        known = next(one for one in self.contestants if one.name == name)
+        ports, facts = self.facts()
+        configuration = self.directory / f"{name.replace(' ', '-')}-{count}-routes"
+        if name == "nginx":
+            command = self.nginx_command(configuration.name, route_tables.for_nginx(count, facts))
+        elif name == "haproxy":
+            configuration.write_text(route_tables.for_haproxy(count, facts, configuration.with_suffix(".map")))
+            command = ["haproxy", "-db", "-f", configuration]
+        else:
+            configuration.write_text(route_tables.for_ebbgate(count, facts, name.split()[1]))
+            command = [known.command[0], "run", "-c", configuration]
+        scheme = f"routes-{count}"
+        self.enter(Contestant(name, known.version, (scheme,), known.peer), {**ports, scheme: ports["plain"]}, command)
 
     def add_relay(self, io, *options):
         """The floor: what passing bytes on costs without looking at them."""

@@ -17,7 +17,7 @@ import sys
 import tempfile
 
 import report
-from contestants import BACKEND, ROOT, Arena
+from contestants import BACKEND, H2_BACKEND, ROOT, ROUTES, TUNNELS, Arena
 from workloads import CONNECT, WORKLOADS, window
 
 RESULTS = ROOT / "bench" / "results"
@@ -46,9 +46,11 @@ def machine():
 
 
 def build_tools():
-    for target, libraries in ((CONNECT, ("-lssl", "-lcrypto")), (BACKEND, ())):
+    tls = ("-lssl", "-lcrypto")
+    for target, libraries in ((CONNECT, tls), (TUNNELS, tls), (BACKEND, ()), (H2_BACKEND, ())):
         source = ROOT / "bench" / f"{target.name}.cc"
-        if not target.exists() or target.stat().st_mtime < source.stat().st_mtime:
+        newest = max(path.stat().st_mtime for path in (source, ROOT / "bench" / "serving.h"))
+        if not target.exists() or target.stat().st_mtime < newest:
             target.parent.mkdir(exist_ok=True)
             subprocess.run(["clang++-19", "-std=c++23", "-O2", "-o", target, source, *libraries], check=True)
 
@@ -65,6 +67,14 @@ def fill(arena, without):
         arena.add_haproxy()
     if "nginx" not in without:
         arena.add_nginx()
+
+
+def fill_with_routes(arena, chosen):
+    wanted = [count for count in ROUTES if any(workload.scheme == f"routes-{count}" for workload in chosen)]
+    names = [one.name for one in arena.contestants if "plain" in one.serves and not one.name.startswith("relay")]
+    for count in wanted:
+        for name in names:
+            arena.add_with_routes(name, count)
 
 
 def measure(workload, arena, options):
@@ -120,6 +130,7 @@ def main():
               "window_seconds": options.seconds, "idle_connections": options.idle, "contestants": {}, "workloads": {}}
     with tempfile.TemporaryDirectory(prefix="ebb-bench-") as directory, Arena(directory) as arena:
         fill(arena, options.without)
+        fill_with_routes(arena, chosen)
         result["contestants"] = {one.name: {"version": one.version, "peer": one.peer} for one in arena.contestants}
         for workload in chosen:
             print(f"bench {workload.name}", file=sys.stderr, flush=True)

@@ -5,23 +5,27 @@ import json
 import pathlib
 import re
 import subprocess
+import tempfile
 import time
 
-from contestants import LOAD_CORE, ROOT
+from contestants import LOAD_CORE, ROOT, ROUTES, TUNNELS
 
 POST_SCRIPT = ROOT / "bench" / "post.lua"
+ROUTES_SCRIPT = ROOT / "bench" / "routes.lua"
 CONNECT = ROOT / "build" / "connect"
 MEBIBYTE = 1 << 20
+GRPC_MESSAGE = b"\0" + (128).to_bytes(4, "big") + b"x" * 128  # not compressed, its length, itself
 
 
 @dataclasses.dataclass
 class Workload:
     name: str
     title: str
-    scheme: str  # which port: plain, tls, h2 (to an endpoint that speaks HTTP/2) or tcp
+    scheme: str  # which port (contestants.EVERY_SCHEME); h2 is to an endpoint that speaks HTTP/2
     path: str = "/small"
     options: tuple = ()
-    mode: str = ""  # of bench/connect.cc, or h2load; "" is wrk
+    script_arguments: tuple = ()  # of wrk's script
+    mode: str = ""  # of bench/connect.cc or bench/tunnels.cc, or h2load; "" is wrk
     unit: str = "us"  # us: CPU microseconds per request; mb: MB per CPU second; kib: KiB per idle connection
 
 
@@ -36,8 +40,15 @@ WORKLOADS = [
     Workload("big_tls", "1 MiB response, TLS", "tls", "/big", ("-c", "16"), unit="mb"),
     Workload("h2_h1", "h2 over TLS, 16 x 32 streams, to h1", "tls", options=("-c", "16", "-m", "32"), mode="h2load"),
     Workload("h2_h2", "h2 over TLS, 16 x 32 streams, to h2", "h2", options=("-c", "16", "-m", "32"), mode="h2load"),
+    Workload("grpc_unary", "gRPC unary over TLS, 128 B both ways, 16 x 32 streams", "grpc", "/bench.Echo/Unary",
+             ("-c", "16", "-m", "32", "-d", "{message}", "-H", "content-type: application/grpc", "-H", "te: trailers"), mode="h2load"),
+    Workload("websocket", "WebSocket, 128 B both ways, 256 tunnels", "websocket", options=("256",), mode="websocket"),
+    Workload("passthrough_new", "TLS passthrough by name, new connection each", "passthrough", options=("64",), mode="hello"),
+    Workload("passthrough_big", "TLS passthrough by name, 1 MiB", "passthrough", options=("16",), mode="bulk", unit="mb"),
     Workload("tcp_small", "TCP, 128 B both ways, 64 connections", "tcp", options=("-c", "64")),
     Workload("tcp_big", "TCP, 1 MiB", "tcp", "/big", ("-c", "16"), unit="mb"),
+    *(Workload(f"routes_{count}", f"h1 keep-alive, {count:,} routes", f"routes-{count}", options=("-c", "64", "-s", str(ROUTES_SCRIPT)),
+               script_arguments=(str(count),)) for count in ROUTES),
     Workload("idle_plain", "idle client connection, plain", "plain", mode="plain-hold", unit="kib"),
     Workload("idle_tls", "idle client connection, TLS", "tls", mode="tls-hold", unit="kib"),
 ]
@@ -67,7 +78,7 @@ def _microseconds(text):
 def wrk(workload, port, seconds):
     scheme = "https" if workload.scheme == "tls" else "http"
     command = ["taskset", "-c", str(LOAD_CORE), "wrk", "-t1", f"-d{seconds}s", "--latency", *workload.options,
-               "-H", "Host: bench.test", f"{scheme}://127.0.0.1:{port}{workload.path}"]
+               "-H", "Host: bench.test", f"{scheme}://127.0.0.1:{port}{workload.path}", "--", *workload.script_arguments]
     output = subprocess.run(command, check=True, capture_output=True, text=True, timeout=seconds + 30).stdout
     requests, elapsed = re.search(r"(\d+) requests in ([\d.]+m?s)", output).groups()
     errors = re.search(r"Socket errors: connect (\d+), read (\d+), write (\d+), timeout (\d+)", output)
@@ -87,9 +98,18 @@ def shake_hands(workload, port, seconds):
     return result
 
 
+def through_tunnels(workload, port, seconds):
+    command = ["taskset", "-c", str(LOAD_CORE), str(TUNNELS), workload.mode, "127.0.0.1", str(port), *workload.options, str(seconds)]
+    return json.loads(subprocess.run(command, check=True, capture_output=True, text=True, timeout=seconds + 30).stdout)
+
+
 def h2load(workload, port, seconds):
-    command = ["taskset", "-c", str(LOAD_CORE), "h2load", "-t1", "-D", str(seconds), *workload.options, f"https://127.0.0.1:{port}{workload.path}"]
-    output = subprocess.run(command, check=True, capture_output=True, text=True, timeout=seconds + 30).stdout
+    with tempfile.NamedTemporaryFile(prefix="ebb-bench-message-") as message:
+        message.write(GRPC_MESSAGE)
+        message.flush()
+        options = [option.format(message=message.name) for option in workload.options]
+        command = ["taskset", "-c", str(LOAD_CORE), "h2load", "-t1", "-D", str(seconds), *options, f"https://127.0.0.1:{port}{workload.path}"]
+        output = subprocess.run(command, check=True, capture_output=True, text=True, timeout=seconds + 30).stdout
     done, failed, errored = re.search(r"requests: .* (\d+) succeeded, (\d+) failed, (\d+) errored", output).groups()
     mean = re.search(r"time for request:\s+\S+\s+\S+\s+(\S+)", output).group(1)
     return {"requests": int(done), "seconds": seconds, "failed": int(failed) + int(errored), "p50_us": _microseconds(mean), "p99_us": 0}
@@ -119,7 +139,7 @@ def window(workload, contestant, seconds, idle_connections):
         result["value"] = max(0, result["during_kib"] - result["before_kib"]) / idle_connections
         return result
     ran_before, waited_before = schedstat(contestant.pid)
-    generate = {"": wrk, "h2load": h2load}.get(workload.mode, shake_hands)
+    generate = {"": wrk, "h2load": h2load, "full": shake_hands, "resumed": shake_hands}.get(workload.mode, through_tunnels)
     result = generate(workload, port, seconds)
     ran, waited = (after - before for after, before in zip(schedstat(contestant.pid), (ran_before, waited_before)))
     result["cpu_ns"], result["waited_ns"], result["pss_kib"] = ran, waited, pss_kib(contestant.pid)
