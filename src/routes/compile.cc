@@ -1,33 +1,12 @@
 // From a model that is known to be valid to a snapshot.
+#include "base/stable_hash.h"
 #include "routes/snapshot.h"
 #include "routes/validate.h"
 
 namespace ebb::routes {
 
-namespace {
-
-// FNV-1a: equal over snapshots and processes, which std::hash does not promise.
-class IdentityHash {
- public:
-  void add(std::string_view text) {
-    for (const char c : text) add_byte(static_cast<unsigned char>(c));
-    add_byte(0);  // "ab","c" is not "a","bc"
-  }
-  std::uint64_t value() const { return value_; }
-
- private:
-  void add_byte(unsigned char byte) { value_ = (value_ ^ byte) * 0x100000001b3u; }
-  std::uint64_t value_ = 0xcbf29ce484222325u;
-};
-
-}  // namespace
-
 std::uint64_t endpoint_identity(std::string_view backend, std::string_view endpoint, const base::Address& address) {
-  IdentityHash hash;
-  hash.add(backend);
-  hash.add(endpoint);
-  hash.add(address.text());
-  return hash.value();
+  return base::StableHash().add(backend).add(endpoint).add(address.text()).value();
 }
 
 std::vector<Refusal> Snapshot::compile(Model model, std::uint64_t generation, base::Labels& labels,
