@@ -45,9 +45,9 @@ class Http1:
         self.used = False
 
     @classmethod
-    async def open(cls, port):
+    async def open(cls, port, source=None):
         try:
-            return cls(*await asyncio.open_connection("127.0.0.1", port))
+            return cls(*await asyncio.open_connection("127.0.0.1", port, local_addr=source and (source, 0)))
         except OSError:
             raise Failure("refused") from None
 
@@ -58,7 +58,8 @@ class Http1:
         self.writer.close()
 
     async def send(self, method, target, body=b"", **fields):
-        lines = [f"{method} {target} HTTP/1.1", "Host: lab.example.com", *(f"{name.replace('_', '-')}: {value}" for name, value in fields.items())]
+        fields.setdefault("Host", "lab.example.com")
+        lines = [f"{method} {target} HTTP/1.1", *(f"{name.replace('_', '-')}: {value}" for name, value in fields.items())]
         if body:
             lines.append(f"Content-Length: {len(body)}")
         try:

@@ -1,9 +1,13 @@
 """What every contestant is: a process in the gate's namespace that is told about endpoints."""
 
+import pathlib
+import re
 import signal
 import socket
 import subprocess
 import time
+
+from scene import Skip
 
 
 class Contestant:
@@ -23,6 +27,18 @@ class Contestant:
         """Endpoints that came, that leave but still serve, and that are no more: all at once, as one event."""
         raise NotImplementedError
 
+    def switch(self, backend, server, on):
+        """One endpoint of one backend is to take no new work, or to take it again."""
+        raise Skip(f"{self.name} cannot switch single endpoints")
+
+    def drained(self, pod, seconds):
+        """Asks for a drain and waits for its receipt: what a preStop hook does."""
+        raise Skip(f"{self.name} gives no receipts")
+
+    def resident_kib(self):
+        status = pathlib.Path(f"/proc/{self.process.pid}/status").read_text()
+        return int(re.search(r"^VmRSS:\s+(\d+)", status, re.MULTILINE)[1])
+
     def launch(self, *command):
         with open(self.log, "ab") as log:
             self.process = subprocess.Popen(self.fabric.inside("gate", *command), stdin=subprocess.DEVNULL, stdout=log, stderr=log,
@@ -40,6 +56,23 @@ class Contestant:
     def explain(self, identities):
         """What its log says about these requests, for people."""
         return []
+
+
+def many(pods, count=1000):
+    """(name, two endpoints) of each of a thousand backends, which share the pods."""
+    return [(f"many{number}", (("one", pods[number % len(pods)]), ("two", pods[(number + 1) % len(pods)]))) for number in range(count)]
+
+
+def say(path, command):
+    """One command to a runtime socket of HAProxy's dialect; its answer."""
+    with socket.socket(socket.AF_UNIX) as connection:
+        connection.settimeout(10)
+        connection.connect(str(path))
+        connection.sendall(command.encode() + b"\n")
+        answer = b""
+        while data := connection.recv(65536):
+            answer += data
+    return answer.decode().strip()
 
 
 def await_socket(path, process, log, seconds=20):

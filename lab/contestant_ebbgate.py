@@ -6,9 +6,10 @@ import pathlib
 import subprocess
 import time
 
-from contestant import Contestant
+from contestant import Contestant, many, say
 from fabric import POD_PORT
 from ports import ADMIN, GRPC, HTTP2, WEB
+from scene import Skip
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BINARY = pathlib.Path(os.environ.get("EBBGATE", ROOT / "build" / "ebbgate"))
@@ -25,7 +26,9 @@ class Ebbgate(Contestant):
     def start(self, pods, family):
         self.file = self.directory / "ebbgate.yaml"
         self.access_log = self.directory / "access.log"
-        self.endpoints = {pod.name: {"name": pod.name, "address": f"{self.fabric.address(pod.slot)}:{POD_PORT}"} for pod in pods}
+        self.runtime = self.directory / "runtime.sock"
+        self.endpoints = {pod.name: self.endpoint(pod.name, pod) for pod in pods}
+        self.many = [(backend, [self.endpoint(name, pod) for name, pod in two]) for backend, two in many(pods)] if family == "churn" else []
         self.options = {}
         for key, value in {**SERVICE, **({"slow_start": "5s"} if family == "slow-start" else {})}.items():
             if self.accepts({key: value}):
@@ -34,6 +37,9 @@ class Ebbgate(Contestant):
         self.launch(BINARY, "run", "-c", self.file)
         self.await_admin()
 
+    def endpoint(self, name, pod):
+        return {"name": name, "address": f"{self.fabric.address(pod.slot)}:{POD_PORT}"}
+
     def settings(self, options):
         endpoints = list(self.endpoints.values())
         return {
@@ -41,9 +47,11 @@ class Ebbgate(Contestant):
             "access_log": {"format": "json", "path": str(self.access_log)},
             "listeners": [{"name": "web", "bind": f"127.0.0.1:{WEB}"}, {"name": "http2", "bind": f"127.0.0.1:{HTTP2}"},
                           {"name": "grpc", "bind": f"127.0.0.1:{GRPC}"}],
-            "routes": [{"name": "grpc", "listeners": ["grpc"], "backend": "grpc"}, {"name": "all", "backend": "service"}],
+            "routes": [{"name": "grpc", "listeners": ["grpc"], "backend": "grpc"}, {"name": "all", "backend": "service"},
+                       *({"name": name, "host": f"{name}.example.com", "backend": name} for name, _ in self.many)],
             "backends": [{"name": "service", "endpoints": endpoints, **options},
-                         {"name": "grpc", "protocol": "h2c", "endpoints": endpoints}],
+                         {"name": "grpc", "protocol": "h2c", "endpoints": endpoints},
+                         *({"name": name, "endpoints": two} for name, two in self.many)],
         }
 
     def accepts(self, options):
@@ -68,10 +76,23 @@ class Ebbgate(Contestant):
         for pod in gone:
             self.endpoints.pop(pod.name, None)
         for pod in add:
-            self.endpoints[pod.name] = {"name": pod.name, "address": f"{self.fabric.address(pod.slot)}:{POD_PORT}"}
+            self.endpoints[pod.name] = self.endpoint(pod.name, pod)
         for pod in leave:
             self.endpoints[pod.name]["state"] = "leaving"
         self.write()
+
+    def switch(self, backend, server, on):
+        if not self.runtime.exists():
+            raise Skip("this ebbgate has no runtime socket")
+        say(self.runtime, f"set server {backend}/{server} state {'ready' if on else 'drain'}")
+
+    def drained(self, pod, seconds):
+        address = f"{self.fabric.address(pod.slot)}:{POD_PORT}"
+        asked = subprocess.run(self.fabric.inside("gate", BINARY, "drain", "--endpoint", address, "--routers", f"127.0.0.1:{ADMIN}",
+                                                  "--timeout", f"{seconds}s"), capture_output=True, text=True)
+        if asked.returncode not in (0, 3):
+            raise Skip("this ebbgate gives no receipts: " + (asked.stderr.strip().splitlines() or ["without a reason"])[-1])
+        return asked.returncode == 0
 
     def metrics(self):
         text = subprocess.run(self.fabric.inside("gate", "curl", "-sf", f"127.0.0.1:{ADMIN}/metrics"), capture_output=True, text=True).stdout

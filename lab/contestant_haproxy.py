@@ -5,11 +5,10 @@ of empty responses and checks every 250 ms; against deaths also tcp-ut and the e
 which would break requests in flight in a rolling update.
 """
 
-import socket
 import threading
 import time
 
-from contestant import Contestant, await_socket
+from contestant import Contestant, await_socket, many, say
 from fabric import POD_PORT
 from ports import GRPC, HTTP2, WEB
 
@@ -29,6 +28,7 @@ defaults
   {defaults}
 frontend web
   bind 127.0.0.1:{web}
+  {many_rule}
   default_backend service
 frontend http2
   bind 127.0.0.1:{http2} proto h2
@@ -44,6 +44,7 @@ backend service
 backend grpc
   balance random
 {grpc_servers}
+{many}
 """
 TUNED = ("option redispatch 1", "retries 4", "retry-on conn-failure empty-response response-timeout")
 
@@ -68,6 +69,9 @@ class Haproxy(Contestant):
             defaults="\n  ".join(TUNED if self.tuned else ("option redispatch", "retries 3")),
             balance="leastconn" if self.tuned else "random",
             backend="\n  ".join(("option httpchk GET /healthz",) * self.tuned + ("http-request disable-l7-retry if METH_POST",) * deadly),
+            many_rule="use_backend %[req.hdr(host),field(1,.)] if { req.hdr(host) -m beg many }" if family == "churn" else "",
+            many="\n".join(f"backend {backend}\n  balance random\n" + "".join(f"  server {server} {self.target(pod.slot)}\n" for server, pod in two)
+                           for backend, two in many(pods)) if family == "churn" else "",
             service="\n".join(f"  server s{slot} {self.target(slot)} cookie s{slot} {self.check} {'' if slot in serving else 'disabled'}"
                               for slot in slots),
             grpc_servers="\n".join(f"  server s{slot} {self.target(slot)} proto h2 check {'' if slot in serving else 'disabled'}" for slot in slots)))
@@ -80,13 +84,10 @@ class Haproxy(Contestant):
         return f"{self.fabric.address(slot)}:{POD_PORT}"
 
     def say(self, command):
-        with socket.socket(socket.AF_UNIX) as connection:
-            connection.connect(str(self.socket))
-            connection.sendall(command.encode() + b"\n")
-            answer = b""
-            while data := connection.recv(65536):
-                answer += data
-        return answer.decode().strip()
+        return say(self.socket, command)
+
+    def switch(self, backend, server, on):
+        self.say(f"set server {backend}/{server} state {'ready' if on else 'drain'}")
 
     def tell(self, add=(), leave=(), gone=()):
         for pods, state in ((gone, "maint"), (leave, self.leave_state)):

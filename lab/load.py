@@ -16,7 +16,7 @@ import time
 
 from client import Failure, Http1, Pool, cookie_of, tunnel
 from client_http2 import Connections
-from ports import GRPC, HTTP2, WEB
+from ports import GRPC, HTTP2, LEAKY_ADDRESS, WEB
 
 DOWNLOAD_BYTES, DOWNLOAD_PACE = 100 << 20, 25 << 20
 
@@ -26,6 +26,7 @@ class Load:
         self.spec, self.records = spec, []
         self.stopping = asyncio.Event()
         self.running, self.loops, self.endless = set(), set(), set()
+        self.leaked = []
         self.numbers = itertools.count()
         self.pools = {name: Pool(WEB) for name in ("get", "post", "slow", "long")}
         self.http2, self.grpc = Connections(HTTP2, 3), Connections(GRPC, 2)
@@ -64,8 +65,8 @@ class Load:
             task = asyncio.ensure_future(self.measure(kind, work, timeout))
             self.running.add(task)
             task.add_done_callback(self.running.discard)
-            # Jitter, so that requests meet every phase of what goes on; a pulse has to come at about its time.
-            due += (random.uniform(0.9, 1.1) if kind == "pulse" else random.uniform(0.5, 1.5)) / rate
+            # Jitter, so that requests meet every phase of what goes on; a pulse has to come at its time.
+            due += 1 / rate if kind == "pulse" else random.uniform(0.5, 1.5) / rate
 
     async def one_after_another(self, kind, work, pause, timeout):
         await asyncio.sleep(random.random() * pause)
@@ -75,10 +76,10 @@ class Load:
 
     # Classes
 
-    async def exchange(self, pool, know, method, target, body=b"", expected=None):
+    async def exchange(self, pool, know, method, target, body=b"", expected=None, **fields):
         connection = await pool.take()
         try:
-            answer = await connection.ask(method, target, body)
+            answer = await connection.ask(method, target, body, **fields)
         except BaseException:
             connection.close()
             raise
@@ -92,9 +93,12 @@ class Load:
         await self.exchange(self.pools["get"], know, "GET", f"/get?ms=10&id={identity}")
 
     async def pulse(self, _, __):
-        """Many at once, about a second after those before."""
-        works = [("get", self.get)] * 20 + [("post", self.post)] * 10
-        await asyncio.gather(*(self.measure(kind, work, self.spec.get("timeout", 20)) for kind, work in works))
+        """Many at about the same time, one period after those before."""
+        async def one(kind, work):
+            await asyncio.sleep(random.uniform(0, 0.02))
+            await self.measure(kind, work, self.spec.get("timeout", 20))
+
+        await asyncio.gather(*(one(kind, work) for kind, work in [("get", self.get)] * 40 + [("post", self.post)] * 20))
 
     async def fresh(self, identity, know):
         await self.exchange(pool := Pool(WEB), know, "GET", f"/get?ms=5&id={identity}")
@@ -104,6 +108,15 @@ class Load:
     async def post(self, identity, know):
         body = identity.encode() * random.choice((10, 100, 1500))
         await self.exchange(self.pools["post"], know, "POST", f"/post?ms=20&id={identity}", body, expected=body)
+
+    async def many(self, identity, know):
+        """One of a thousand hosts."""
+        await self.exchange(self.pools["get"], know, "GET", f"/get?ms=5&id={identity}", Host=f"many{random.randrange(1000)}.example.com")
+
+    async def leak(self, identity, know):
+        """A client that forgets to close: each time a new connection, for good."""
+        self.leaked.append(connection := await Http1.open(WEB, LEAKY_ADDRESS))
+        know((await connection.ask("GET", f"/get?ms=5&id={identity}")).pod)
 
     async def slow(self, identity, know):
         """Half of them silent for 3 s, half a chunk every 100 ms for 3 s."""

@@ -84,7 +84,9 @@ class Connection(asyncio.Protocol):
         self.pod.connections.add(self)
         self.rest()
 
-    def connection_lost(self, _):
+    def connection_lost(self, error):
+        if error is None and not self.upgraded:
+            self.name_the_swallowed()
         if self.idle_timer:
             self.idle_timer.cancel()
         if self.work:
@@ -204,13 +206,14 @@ class Connection(asyncio.Protocol):
             self.close_idle()
 
     def close_idle(self):
-        """What the kernel has taken for us and we shall never read is named before it is lost."""
-        if self.busy or self.upgraded or self.transport.is_closing():
-            return
+        if not (self.busy or self.upgraded):
+            self.transport.close()
+
+    def name_the_swallowed(self):
+        """What the kernel has taken for us and we shall never read; the socket is closed right after this."""
         with socket.socket(fileno=os.dup(self.transport.get_extra_info("socket").fileno())) as same, contextlib.suppress(OSError):
             if found := re.search(rb"[?&]id=([\w-]+)", same.recv(4096, socket.MSG_PEEK | socket.MSG_DONTWAIT)):
                 self.pod.note("swallowed", found[1].decode())
-        self.transport.close()
 
     def reset(self):
         self.transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))

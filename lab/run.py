@@ -17,6 +17,7 @@ import time
 import fabric
 import report
 from contestants import BY_NAME, NAMES
+from scene import Skip
 from scenes import BY_NAME as SCENES
 from stage import Stage
 
@@ -68,7 +69,11 @@ def main():
                     directory = base / f"{name}-{contestant}"
                     directory.mkdir(parents=True, exist_ok=True)
                     print(f"  {name}: {contestant} ...", file=sys.stderr, flush=True)
-                    rows[contestant] = play(network, scene, contestant, directory, options.short)
+                    try:
+                        rows[contestant] = play(network, scene, contestant, directory, options.short)
+                    except Skip as reason:
+                        print(f"  {name}: {contestant}: skipped: {reason}", flush=True)
+                        continue
                     print(f"  {name}: {contestant} took {time.monotonic() - started:.0f} s", file=sys.stderr, flush=True)
                     if not BY_NAME[contestant].peer:
                         missed += [f"{name}: {miss}" for miss in rows[contestant].misses]

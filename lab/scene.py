@@ -3,6 +3,10 @@
 import dataclasses
 
 
+class Skip(Exception):
+    """Why a contestant cannot play a scene."""
+
+
 @dataclasses.dataclass
 class Result:
     row: dict  # column -> value, in the order of the table

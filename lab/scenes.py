@@ -1,8 +1,9 @@
 """All scenes, in the order of the tables."""
 
+import scenes_churn
 import scenes_deaths
 import scenes_other
 import scenes_rolling
 
-ALL = [*scenes_rolling.SCENES, *scenes_deaths.SCENES, *scenes_other.SCENES]
+ALL = [*scenes_rolling.SCENES, *scenes_deaths.SCENES, *scenes_other.SCENES, *scenes_churn.SCENES]
 BY_NAME = {scene.name: scene for scene in ALL}

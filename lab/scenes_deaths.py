@@ -51,7 +51,7 @@ def death(stage, kind):
     struck = time.monotonic()
     fault.strike(stage, victim)
     try:
-        time.sleep(SICK_SECONDS)
+        time.sleep(SICK_SECONDS / 2 if stage.short else SICK_SECONDS)
     finally:
         cured = time.monotonic()
         fault.cure(stage, victim)

@@ -10,7 +10,7 @@ from scene import Result, Scene
 REPLICAS = 3
 IDLE_MILLISECONDS = 1000
 # Pulses meet connections that have been idle for about as long as the pods allow.
-PULSES = {"pulse": 1, "get": 40, "post": 20}
+PULSES = {"pulse": 0.99, "get": 30, "post": 10}
 
 
 def keep_alive_race(stage, fins):
