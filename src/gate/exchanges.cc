@@ -364,8 +364,9 @@ void Exchanges::record(const Exchange& exchange, const ClientConnection& client,
   if (!core_.access_log->push(core_.log_line)) core_.counters.log_lines_dropped += 1;
 }
 
-void Exchanges::record_refusal(const ClientConnection& client, Cause cause) {
+void Exchanges::record_refusal(const ClientConnection& client, Cause cause, const wire::RequestHead* head) {
   Exchange refused;
+  if (head != nullptr) keep_text(refused, *head);
   refused.started = refused.handed_over = refused.first_byte = core_.reactor.now();
   refused.started_wall = core_.reactor.clock().wall();
   refused.status = static_cast<std::uint16_t>(base::facts(cause).status);

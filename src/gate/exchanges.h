@@ -128,8 +128,8 @@ class Exchanges {
   void on_pumped(base::Handle exchange, OwnerKind from, std::uint64_t moved, bool done);
   void on_timer(base::Handle exchange);
 
-  // A head that never became an exchange is recorded as well.
-  void record_refusal(const ClientConnection& client, base::Cause cause);
+  // A request that never became an exchange is recorded as well, with its head if that could be read.
+  void record_refusal(const ClientConnection& client, base::Cause cause, const wire::RequestHead* head = nullptr);
 
   // Nobody waits for them.
   void end_mirrors(base::Cause cause);

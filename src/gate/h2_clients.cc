@@ -65,7 +65,7 @@ void H2Clients::on_request(Handle client_handle, StreamId id, const wire::Reques
   stream.whole = head.framing == wire::Framing::none;
   stream.upgrade = !head.upgrade.empty();
   if (misdirected(client, head.authority)) {
-    core_.exchanges->record_refusal(client, Cause::client_misdirected);
+    core_.exchanges->record_refusal(client, Cause::client_misdirected, &head);
     return answer(stream.self, own_answer(Cause::client_misdirected, head.method, stream.whole));
   }
   client.timer.disarm();
@@ -86,12 +86,16 @@ H2Stream& H2Clients::add_stream(ClientConnection& client, StreamId id) {
 }
 
 // Browsers send requests for every name of a certificate over one connection (RFC 9113 9.1.1). One whose name the
-// certificate of this connection does not cover came here by mistake: 421 makes the client open another. A client that
-// asked for no name takes any.
+// certificate of this connection does not cover came here by mistake: 421 makes the client open another. So did one
+// whose name is passed through, though the certificate covers it: its backend is behind a connection of its own. A
+// client that asked for no name takes any.
 bool H2Clients::misdirected(const ClientConnection& client, std::string_view authority) const {
   if (client.secure == nullptr || client.secure->session.server_name().empty()) return false;
   routes::HostBuffer buffer;
-  return !client.secure->session.serves(routes::normalise_host(authority, buffer));
+  const std::string_view host = routes::normalise_host(authority, buffer);
+  if (!client.secure->session.serves(host)) return true;
+  const routes::Snapshot& snapshot = core_.current->snapshot();
+  return snapshot.passes_tls_through() && snapshot.match_server_name(host) != nullptr;
 }
 
 // An extended CONNECT (RFC 8441) as the upgrade of HTTP/1 that it stands for.

@@ -7,7 +7,7 @@ import pytest
 import awkward
 import http2
 from http1 import dial as dial_http1, request, trusting_context
-from router import configuration
+from router import configuration, wait_until
 
 
 @pytest.fixture
@@ -53,6 +53,19 @@ def test_a_wildcard_covers_one_label(two_hosts, certificates):
     with http2.dial(one.port(), tls=True, name="shop.test") as client:
         assert bytes(client.get(authority="blog.test").body) == b"blog"
         assert client.get(authority="deep.blog.test").status == 421
+
+
+def test_a_host_that_is_passed_through_is_misdirected_even_if_the_certificate_covers_it(two_hosts, certificates):
+    one, services = two_hosts(certificates("wild", "ecdsa", "*.test"))
+    routes = one.settings["routes"]
+    with http2.dial(one.port(), tls=True, name="shop.test") as client:
+        assert bytes(client.get(authority="blog.test").body) == b"blog"
+        one.change(routes=[routes[0], {**routes[1], "tls": "passthrough"}, {"name": "rest", "host": "*.test", "backend": "shop"}])
+        wait_until(lambda: client.get(authority="blog.test").status == 421, what="blog.test elsewhere")
+        assert bytes(client.get(authority="shop.test").body) == b"shop"
+        assert bytes(client.get(authority="other.test").body) == b"shop"
+    assert len(services["blog"].requests) >= 1 and all(sent.get("host") != "blog.test" for sent in services["shop"].requests)
+    assert one.logged(status=421)["authority"] == "blog.test"
 
 
 def test_http1_is_not_asked(two_hosts, certificates):
