@@ -1,6 +1,7 @@
 #include "sim/network.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace ebb::sim {
 
@@ -199,6 +200,17 @@ std::size_t Network::readable(EndId id) const { return get(id).input.size(); }
 const base::Address& Network::remote(EndId id) const { return get(id).remote; }
 void Network::set_tag(EndId id, base::Handle tag) { get(id).tag = tag; }
 
+// Time-outs come after 0.4, 0.8, 1.6 ... seconds: a tail-loss probe, then the back-off (measured on a LAN).
+reactor::TcpFacts Network::facts(EndId id) const {
+  const End& end = get(id);
+  reactor::TcpFacts facts{.acknowledged = end.acknowledged, .timeout = milliseconds{200}};
+  if (end.in_flight == 0 && (!end.dark || end.output.empty())) return facts;
+  facts.unacknowledged = 1;
+  facts.silence = world_.now() - end.progress;
+  for (; facts.silence >= 2 * facts.timeout; facts.timeout *= 2) facts.timeouts += 1;
+  return facts;
+}
+
 std::size_t Network::writable(EndId id) const {
   const End& end = get(id);
   if (end.state != State::open || end.finish_wanted) return 0;
@@ -286,13 +298,14 @@ void Network::transmit(End& end) {
       most = std::min<std::size_t>(most, world_.rng().between(1, 3));
       end.crumbs_left -= static_cast<std::uint32_t>(std::min<std::size_t>(most, end.crumbs_left));
     }
-    end.segments.push_back(static_cast<std::uint32_t>(most));
+    end.segments.push_back({static_cast<std::uint32_t>(most), end.received});
     end.in_flight += most;
     window -= most;
     world_.at(next_arrival(end), [this, id] { segment_arrives(id); });
   }
   if (end.finish_wanted && !end.finish_sent && end.in_flight == end.output.size()) {
     end.finish_sent = true;
+    end.finish_confirms = end.received;
     world_.at(next_arrival(end), [this, id] { finish_arrives(id); });
   }
 }
@@ -300,7 +313,7 @@ void Network::transmit(End& end) {
 void Network::segment_arrives(EndId sender_id) {
   End* sender = ends_.find(sender_id);
   if (sender == nullptr || sender->state != State::open || sender->dark || sender->segments.empty()) return;
-  const std::uint32_t size = sender->segments.front();
+  const auto [size, confirms] = sender->segments.front();
   sender->segments.pop_front();
   sender->in_flight -= size;
   End* receiver = ends_.find(sender->peer);
@@ -312,8 +325,11 @@ void Network::segment_arrives(EndId sender_id) {
     return;
   }
   receiver->input.push(sender->output.view().substr(0, size));
+  receiver->received += size;
   sender->output.drop(size);
   sender->progress = world_.now();
+  confirm(*receiver, confirms);
+  confirm_later(*receiver);
   world_.note("arrive", number(receiver->self), size);
   tell(*receiver);
   tell(*sender);
@@ -327,11 +343,27 @@ void Network::finish_arrives(EndId sender_id) {
   End* receiver = ends_.find(sender->peer);
   if (receiver != nullptr && receiver->state != State::dead) {
     receiver->input_finished = true;
+    confirm(*receiver, sender->finish_confirms);
     world_.note("fin arrives", number(receiver->self));
     tell(*receiver);
     bury_if_done(receiver->self);
   }
   bury_if_done(sender_id);
+}
+
+void Network::confirm(End& end, std::uint64_t received) { end.acknowledged = std::max(end.acknowledged, received); }
+
+// A delayed acknowledgement: unless something is sent before, up to 40 ms pass in which a request that was read looks
+// as if it had not arrived.
+void Network::confirm_later(End& receiver) {
+  if (std::exchange(receiver.acknowledgement_due, true)) return;
+  const EndId id = receiver.self;
+  world_.after(receiver.link.latency + world_.draw({}, milliseconds{40}), [this, id] {
+    End* end = ends_.find(id);
+    if (end == nullptr || end->dark) return;
+    end->acknowledgement_due = false;
+    if (End* sender = ends_.find(end->peer)) confirm(*sender, end->received);
+  });
 }
 
 // The RST follows what is already on the wire; what the send buffer held is gone.
@@ -349,7 +381,7 @@ void Network::send_reset(End& end) {
 void Network::reset_arrives(EndId receiver_id) {
   End* receiver = ends_.find(receiver_id);
   if (receiver == nullptr || receiver->dark) return;
-  die(*receiver, ECONNRESET);
+  die(*receiver, receiver->input_finished ? EPIPE : ECONNRESET);
 }
 
 // ---- faults and time-outs --------------------------------------------------------------------------------------

@@ -67,6 +67,7 @@ class Network {
   std::size_t readable(EndId end) const;
   std::size_t writable(EndId end) const;
   const base::Address& remote(EndId end) const;
+  reactor::TcpFacts facts(EndId end) const;
 
   std::size_t send(EndId end, std::string_view bytes);  // how many the send buffer took
   std::string read(EndId end, std::size_t most);
@@ -86,6 +87,10 @@ class Network {
 
  private:
   enum class State : std::uint8_t { connecting, open, dead };
+  struct Segment {
+    std::uint32_t size = 0;
+    std::uint64_t confirms = 0;  // bytes that its sender had received when it was sent
+  };
   struct End {
     EndId self;
     EndId peer;
@@ -102,7 +107,9 @@ class Network {
 
     ByteQueue output;  // not yet acknowledged; the first `in_flight` bytes are on the wire
     std::size_t in_flight = 0;
-    std::deque<std::uint32_t> segments;
+    std::deque<Segment> segments;
+    std::uint64_t acknowledged = 0;     // as this end has heard; the buffer above lets go when bytes arrive
+    std::uint64_t finish_confirms = 0;  // what its FIN acknowledges
     std::uint32_t crumbs_left = 0;
     Instant last_arrival{};
     Instant progress{};  // when the peer last acknowledged something, or output began to wait
@@ -112,6 +119,8 @@ class Network {
     bool finish_arrived = false;
 
     ByteQueue input;
+    std::uint64_t received = 0;  // in all
+    bool acknowledgement_due = false;
     bool input_finished = false;
   };
   struct Port {
@@ -135,6 +144,8 @@ class Network {
   void transmit(End& end);
   void segment_arrives(EndId sender);
   void finish_arrives(EndId sender);
+  void confirm(End& end, std::uint64_t received);
+  void confirm_later(End& receiver);
   void send_reset(End& end);
   void reset_arrives(EndId receiver);
   Instant next_arrival(End& end);

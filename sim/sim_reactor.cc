@@ -196,6 +196,11 @@ bool SimReactor::peer_gone(SocketId id) {
   return network_.error(socket->end) != 0 || (network_.finished(socket->end) && socket->held.empty());
 }
 
+std::optional<reactor::TcpFacts> SimReactor::tcp_facts(SocketId id) {
+  const Socket* socket = expect_open(id, "tcp_facts");
+  return socket == nullptr ? std::nullopt : std::optional(network_.facts(socket->end));
+}
+
 void SimReactor::set_fd_limit(std::uint32_t limit) {
   kernel_.fd_limit = limit;
   schedule_round();

@@ -51,6 +51,7 @@ class SimReactor final : public reactor::Reactor, private Watcher {
   void close(reactor::SocketId socket, reactor::CloseMode mode) override;
   void pump(reactor::SocketId from, reactor::SocketId to, std::uint64_t bytes) override;
   bool peer_gone(reactor::SocketId socket) override;
+  std::optional<reactor::TcpFacts> tcp_facts(reactor::SocketId socket) override;
   // There are no datagrams in this network: whoever wants to send some hears so.
   base::Result<reactor::DatagramSocketId> bind_datagrams(const base::Address&, reactor::Owner) override;
   base::Result<reactor::DatagramSocketId> connect_datagrams(const base::Address&, reactor::Owner) override;

@@ -39,6 +39,7 @@ class EpollReactor final : public Loop {
   void close(SocketId socket, CloseMode mode) override;
   void pump(SocketId from, SocketId to, std::uint64_t bytes) override;
   bool peer_gone(SocketId socket) override;
+  std::optional<TcpFacts> tcp_facts(SocketId socket) override;
 
  private:
   enum class Input : std::uint8_t {

@@ -273,4 +273,9 @@ bool EpollReactor::peer_gone(SocketId id) {
   return end_in_sight(socket->fd());
 }
 
+std::optional<TcpFacts> EpollReactor::tcp_facts(SocketId id) {
+  const Socket* socket = find(id);
+  return socket == nullptr ? std::nullopt : tcp_facts_of(socket->fd(), socket->origin);
+}
+
 }  // namespace ebb::reactor

@@ -8,8 +8,10 @@
 // After close() no callback names that socket again.
 #pragma once
 
+#include <cerrno>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -19,6 +21,7 @@
 #include "base/result.h"
 #include "base/slot_map.h"
 #include "base/timer_wheel.h"
+#include "reactor/tcp_facts.h"
 
 namespace ebb::reactor {
 
@@ -77,6 +80,9 @@ struct Counters {
   base::Duration lag_max{};             // longest time spent in one round of callbacks since it was last read
 };
 
+// A reset that came behind the peer's FIN: tcp_reset() makes EPIPE of it in CLOSE_WAIT, and ECONNRESET anywhere else.
+inline bool peer_had_finished(const base::Error& error) { return error.sys == EPIPE; }
+
 class Handler {
  public:
   virtual ~Handler() = default;
@@ -134,6 +140,8 @@ class Reactor {
   virtual void pump(SocketId from, SocketId to, std::uint64_t bytes) = 0;
   // True if the peer has finished or failed: a last look before a pooled connection is used again.
   virtual bool peer_gone(SocketId socket) = 0;
+  // Also of a socket that has failed, until it is closed; none once it is, or where the kernel does not tell.
+  virtual std::optional<TcpFacts> tcp_facts(SocketId socket) = 0;
   virtual base::Address local_address(SocketId socket) const = 0;  // which of our addresses the peer reached
 
   // Binds with SO_REUSEPORT: as long as the group of sockets on the address stays the same, the kernel gives the

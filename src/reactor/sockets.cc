@@ -67,6 +67,7 @@ Cause cause_of(int sys, Origin origin) {
     case EHOSTUNREACH:
     case ENETUNREACH:
     case ENETDOWN: return accepted ? Cause::client_dead : Cause::backend_unreachable;
+    case EPIPE: return accepted ? Cause::client_reset : Cause::backend_closed;
     default: return accepted ? Cause::client_reset : Cause::backend_reset;
   }
 }

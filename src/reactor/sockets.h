@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "base/address.h"
 #include "base/result.h"
@@ -22,6 +23,7 @@ base::Result<Descriptor> open_outgoing(const base::Address& address, const Socke
 
 base::Address local_address_of(int socket);
 base::Address peer_address_of(int socket);
+std::optional<TcpFacts> tcp_facts_of(int socket, Origin origin);  // tcp_facts.cc
 base::Error error_of(int sys, Origin origin, const char* where);
 bool descriptors_exhausted(int sys);  // or memory: waiting may help
 int pending_error(int socket);        // SO_ERROR, which reading clears

@@ -43,6 +43,7 @@ class UringReactor final : public Loop {
   void close(SocketId socket, CloseMode mode) override;
   void pump(SocketId from, SocketId to, std::uint64_t bytes) override;
   bool peer_gone(SocketId socket) override;
+  std::optional<TcpFacts> tcp_facts(SocketId socket) override;
 
  private:
   enum Operation : std::uint8_t {

@@ -96,7 +96,10 @@ void UringReactor::receive_directly(SocketId id) {
 
 void UringReactor::input_ended(Socket& socket, int sys) {
   socket.input = Input::ended;
-  if (sys != 0 && !socket.has_failure()) socket.failure = error_of(sys, socket.origin, "recv");
+  // A socket's error is told once. When the receive got it, a send beside it was left with EPIPE, which would speak of
+  // a FIN that never came.
+  const bool known = socket.has_failure() && !peer_had_finished(socket.failure);
+  if (sys != 0 && !known) socket.failure = error_of(sys, socket.origin, "recv");
   make_ready(socket);
 }
 
@@ -253,6 +256,11 @@ bool UringReactor::peer_gone(SocketId id) {
   const Socket* socket = find(id);
   if (socket == nullptr || !socket->usable() || socket->input != Input::open) return true;
   return end_in_sight(socket->fd());
+}
+
+std::optional<TcpFacts> UringReactor::tcp_facts(SocketId id) {
+  const Socket* socket = find(id);
+  return socket == nullptr ? std::nullopt : tcp_facts_of(socket->fd(), socket->origin);
 }
 
 }  // namespace ebb::reactor

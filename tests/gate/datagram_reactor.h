@@ -86,6 +86,7 @@ class DatagramReactor final : public reactor::Reactor {
   void close(reactor::SocketId, reactor::CloseMode) override {}
   void pump(reactor::SocketId, reactor::SocketId, std::uint64_t) override {}
   bool peer_gone(reactor::SocketId) override { return true; }
+  std::optional<reactor::TcpFacts> tcp_facts(reactor::SocketId) override { return {}; }
 
  private:
   static std::unexpected<base::Error> no_streams() { return base::fail(base::Cause::internal, "no streams here"); }

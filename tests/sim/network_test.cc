@@ -125,7 +125,43 @@ TEST_F(NetworkTest, ResetsThePeerThatWritesToAClosedEnd) {
   run(milliseconds{10});
   network_.send(server, "too late");
   run(milliseconds{10});
+  EXPECT_EQ(network_.error(server), EPIPE) << "the FIN had come first";
+  EXPECT_EQ(network_.facts(server).acknowledged, 0u);
+}
+
+TEST_F(NetworkTest, AFinAcknowledgesWhatHadArrivedBeforeIt) {
+  const auto [client, server] = connected();
+  network_.send(server, "in time");
+  run(microseconds{150});
+  EXPECT_EQ(network_.facts(server).acknowledged, 0u) << "an acknowledgement of its own takes a while";
+  EXPECT_EQ(network_.read(client, SIZE_MAX), "in time");
+  network_.close(client);
+  run(milliseconds{1});
+  EXPECT_TRUE(network_.finished(server));
+  EXPECT_EQ(network_.facts(server).acknowledged, 7u);
+}
+
+TEST_F(NetworkTest, AResetMayComeBeforeTheAcknowledgementOfWhatWasRead) {
+  const auto [client, server] = connected();
+  network_.send(server, "read");
+  run(microseconds{150});
+  EXPECT_EQ(network_.read(client, SIZE_MAX), "read");
+  network_.reset(client);
+  run(milliseconds{100});
   EXPECT_EQ(network_.error(server), ECONNRESET);
+  EXPECT_EQ(network_.facts(server).acknowledged, 0u);
+}
+
+TEST_F(NetworkTest, InABlackHoleTimeoutsGrowWithTime) {
+  const auto [client, server] = connected();
+  network_.black_hole(client);
+  EXPECT_EQ(network_.facts(client).unacknowledged, 0u);
+  network_.send(client, "lost");
+  run(milliseconds{300});
+  EXPECT_GT(network_.facts(client).unacknowledged, 0u);
+  EXPECT_EQ(network_.facts(client).timeouts, 0u);
+  run(milliseconds{600});
+  EXPECT_EQ(network_.facts(client).timeouts, 2u);
 }
 
 TEST_F(NetworkTest, TurnsACloseWithUnreadInputIntoAReset) {

@@ -1,0 +1,19 @@
+// What the kernel knows of a TCP connection that no event tells: how much of our output has arrived, and for how long
+// the peer has not confirmed the rest.
+#pragma once
+
+#include <cstdint>
+
+#include "base/clock.h"
+
+namespace ebb::reactor {
+
+struct TcpFacts {
+  std::uint64_t acknowledged = 0;    // bytes of our output that the peer's kernel has confirmed
+  std::uint32_t unacknowledged = 0;  // segments that it has not
+  std::uint32_t timeouts = 0;        // retransmission time-outs since the last progress; tail-loss probes do not count
+  base::Duration silence{};          // since the last acknowledgement of any kind
+  base::Duration timeout{};          // until the next retransmission, counted from the last (RTO)
+};
+
+}  // namespace ebb::reactor
