@@ -30,7 +30,8 @@ class Back {
   virtual ~Back() = default;
 
   // An established connection (or a stream of one), lent to the exchange; an invalid handle if there is none. `look`:
-  // ask the kernel once more whether the endpoint has closed it, where a failure could not be repeated.
+  // the request could not be repeated, so ask the kernel once more whether the endpoint has closed it, and take none
+  // that it may be about to close.
   virtual base::Handle lease(EndpointState& endpoint, base::Handle exchange, bool look) = 0;
   // One that is still to be established; the exchange is told by Exchanges::on_leased or on_backend_failed.
   virtual base::Result<base::Handle> open(base::Handle endpoint, base::Handle exchange,

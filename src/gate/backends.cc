@@ -18,6 +18,9 @@ void Backends::step(BackendConnection& connection, Event event) {
 
 Handle Backends::lease(EndpointState& endpoint, Handle exchange, bool look) {
   while (BackendConnection* connection = endpoint.pool.front()) {
+    const base::Instant now = core_.reactor.now();
+    // The others have been idle for longer.
+    if (now - connection->idle_since > endpoint.idle_limit.reuse_within(!look, now)) return {};
     if (look && core_.reactor.peer_gone(connection->socket)) {
       close(connection->self, Cause::backend_idle_closed);
       continue;
@@ -26,6 +29,7 @@ Handle Backends::lease(EndpointState& endpoint, Handle exchange, bool look) {
     endpoint.idle_budget.at_work(core_.reactor.now(), endpoint.connections - endpoint.idle);
     step(*connection, Event::lease);
     connection->exchange = exchange;
+    connection->request_at = connection->handed;
     connection->timer.disarm();
     core_.counters.backend_reused += 1;
     return connection->self;
@@ -89,12 +93,21 @@ void Backends::flush(Handle end, base::Chain&& out) {
 void Backends::send(BackendConnection& connection, base::Chain&& plain) {
   if (connection.secure == nullptr) {
     core_.counters.backend_bytes_out += plain.bytes();
-    return core_.reactor.send(connection.socket, std::move(plain));
+    return put(connection, std::move(plain));
   }
   base::Chain cipher;
   connection.secure->session.send(core_.reactor.blocks(), std::move(plain), cipher);
   core_.counters.backend_bytes_out += cipher.bytes();
-  core_.reactor.send(connection.socket, std::move(cipher));
+  put(connection, std::move(cipher));
+}
+
+void Backends::put(BackendConnection& connection, base::Chain&& bytes) {
+  connection.handed += bytes.bytes();
+  core_.reactor.send(connection.socket, std::move(bytes));
+}
+
+void Backends::pumped(Handle handle, std::uint64_t bytes) {
+  if (BackendConnection* connection = find(handle)) connection->handed += bytes;
 }
 
 void Backends::finish(Handle end) {
@@ -102,7 +115,7 @@ void Backends::finish(Handle end) {
   if (connection.secure != nullptr) {
     base::Chain cipher;
     connection.secure->session.close_notify(core_.reactor.blocks(), cipher);
-    core_.reactor.send(connection.socket, std::move(cipher));
+    put(connection, std::move(cipher));
   }
   core_.reactor.finish(connection.socket);
 }
@@ -147,7 +160,9 @@ void Backends::pool(BackendConnection& connection) {
   }
   endpoint.pool.push_front(connection);
   endpoint.idle += 1;
-  core_.arm(connection.timer, connection.idle_time);
+  connection.idle_since = core_.reactor.now();
+  core_.arm(connection.timer,
+            std::min(connection.idle_time, endpoint.idle_limit.reuse_within(true, connection.idle_since)));
   core_.reactor.receive(connection.socket, Receive::piecewise);  // to see the endpoint's FIN
 }
 
@@ -187,7 +202,7 @@ void Backends::on_connected(Handle handle) {
   if (!connection->preface.empty()) {
     base::Chain out;
     out.push(std::move(connection->preface));
-    core_.reactor.send(connection->socket, std::move(out));
+    put(*connection, std::move(out));
   }
   if (connection->secure == nullptr) {
     step(*connection, Event::connected);
@@ -196,7 +211,7 @@ void Backends::on_connected(Handle handle) {
   step(*connection, Event::handshake);  // within the time to connect
   base::Chain cipher;
   connection->secure->session.start(core_.reactor.blocks(), cipher);
-  core_.reactor.send(connection->socket, std::move(cipher));
+  put(*connection, std::move(cipher));
   core_.reactor.receive(connection->socket, Receive::piecewise);
 }
 
@@ -208,6 +223,7 @@ void Backends::established(BackendConnection& connection) {
     if (endpoint.speaks_h2) return core_.h2_backends->adopt(connection);
   }
   connection.timer.disarm();
+  connection.request_at = connection.handed;
   core_.reactor.receive(connection.socket, Receive::piecewise);
   core_.exchanges->on_leased(connection.exchange, *this, connection.self);
 }
@@ -230,7 +246,7 @@ bool Backends::take_cipher(BackendConnection& connection, base::Slice bytes, bas
   wire::TlsSession& session = connection.secure->session;
   base::Chain cipher;
   const wire::TlsSession::Status status = session.receive(core_.reactor.blocks(), std::move(bytes), plain, cipher);
-  if (!cipher.empty()) core_.reactor.send(connection.socket, std::move(cipher));
+  if (!cipher.empty()) put(connection, std::move(cipher));
   if (status == wire::TlsSession::Status::failed) {
     plain.clear();
     fail(connection, session.cause());
@@ -253,12 +269,27 @@ void Backends::take_plain(BackendConnection& connection, base::Slice bytes) {
 void Backends::on_peer_finished(Handle handle) {
   BackendConnection* connection = connections_.find(handle);
   if (connection == nullptr || connection->life.ended()) return;
-  if (connection->life.is(State::idle)) return close(handle, Cause::backend_idle_closed);
+  if (connection->life.is(State::idle)) {
+    note_idle_close(*connection);
+    return close(handle, Cause::backend_idle_closed);
+  }
   if (connection->life.is(State::securing)) return fail(*connection, Cause::backend_tls_failed);
+  note_fin(*connection);
   if (connection->h2) {
     return close(handle, connection->h2->busy() == 0 ? Cause::backend_idle_closed : Cause::backend_closed);
   }
-  core_.exchanges->on_backend_finished(connection->exchange);
+  core_.exchanges->on_backend_finished(connection->exchange,
+                                       lifecycle::delivery(connection->delivered, connection->request_at));
+}
+
+void Backends::note_fin(BackendConnection& connection) {
+  if (connection.life.is(State::tunnelling)) return;
+  if (const auto facts = core_.reactor.tcp_facts(connection.socket)) connection.delivered = facts->acknowledged;
+}
+
+void Backends::note_idle_close(const BackendConnection& connection) {
+  const base::Instant now = core_.reactor.now();
+  core_.endpoints->find(connection.endpoint)->idle_limit.closed_after(now - connection.idle_since, now);
 }
 
 void Backends::on_drained(Handle handle) {
@@ -272,14 +303,17 @@ void Backends::on_failed(Handle handle, const base::Error& error) {
   BackendConnection* connection = connections_.find(handle);
   if (connection == nullptr || connection->life.ended()) return;
   const bool was_idle = connection->life.is(State::idle) || (connection->h2 && connection->h2->busy() == 0);
+  if (connection->life.is(State::idle)) note_idle_close(*connection);
+  if (reactor::peer_had_finished(error)) note_fin(*connection);
   fail(*connection, was_idle ? Cause::backend_idle_closed : error.cause);
 }
 
 // Whoever waits for it is told.
 void Backends::fail(BackendConnection& connection, Cause cause) {
   const Handle exchange = connection.life.is(State::idle) ? Handle{} : connection.exchange;
+  const lifecycle::Delivery delivery = lifecycle::delivery(connection.delivered, connection.request_at);
   close(connection.self, cause);
-  if (exchange) core_.exchanges->on_backend_failed(exchange, cause);
+  if (exchange) core_.exchanges->on_backend_failed(exchange, cause, delivery);
 }
 
 void Backends::on_timer(Handle handle) {

@@ -42,7 +42,8 @@ class Backends : public Back {
   // For HTTP/2 sessions too: a connection, and bytes through TLS, if there is TLS, to its socket.
   base::Result<base::Handle> connect(base::Handle endpoint, const BackendTarget& target);
   void send(BackendConnection& connection, base::Chain&& plain);
-  void multiplexed(BackendConnection& connection);  // it has begun to carry streams
+  void pumped(base::Handle connection, std::uint64_t bytes);  // the kernel has moved them there
+  void multiplexed(BackendConnection& connection);            // it has begun to carry streams
   void close(base::Handle connection, base::Cause cause, reactor::CloseMode mode = reactor::CloseMode::drop);
   void close_idle(EndpointState& endpoint, base::Cause cause);
   void close_all(base::Cause cause);
@@ -66,6 +67,9 @@ class Backends : public Back {
   using Event = lifecycle::BackendConnectionLife::Event;
   using State = lifecycle::BackendConnectionLife::State;
   void step(BackendConnection& connection, Event event);
+  void put(BackendConnection& connection, base::Chain&& bytes);
+  void note_fin(BackendConnection& connection);
+  void note_idle_close(const BackendConnection& connection);
   void pool(BackendConnection& connection);
   void established(BackendConnection& connection);
   void fail(BackendConnection& connection, base::Cause cause);

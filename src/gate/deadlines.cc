@@ -90,7 +90,7 @@ bool Exchanges::end_if_overdue(Exchange& exchange) {
   }
   if (exchange.backend) exchange.back->cancel(exchange.backend, Cause::try_timeout);
   exchange.backend = {};
-  retry_or_fail(exchange, Cause::try_timeout, false);
+  retry_or_fail(exchange, Cause::try_timeout, lifecycle::Delivery::unknown);
   return true;
 }
 

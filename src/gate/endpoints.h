@@ -9,6 +9,7 @@
 #include "gate/backend_connection.h"
 #include "gate/core.h"
 #include "lifecycle/idle_budget.h"
+#include "lifecycle/idle_limit.h"
 
 namespace ebb::gate {
 
@@ -26,6 +27,7 @@ struct EndpointState {
   lifecycle::IdleBudget idle_budget{};            // of the pool
   std::vector<base::Handle> multiplexed{};        // connections that speak HTTP/2, or are to
   bool speaks_h2 = false;                         // `auto`: what the last handshake has agreed on
+  lifecycle::IdleLimit idle_limit{};              // how long it keeps the connections of the pool
 };
 
 class Endpoints {

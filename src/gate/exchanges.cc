@@ -15,6 +15,7 @@ namespace ebb::gate {
 using base::Cause;
 using base::Chain;
 using base::Handle;
+using lifecycle::Delivery;
 using lifecycle::RetryVerdict;
 using reactor::Receive;
 
@@ -208,7 +209,7 @@ void Exchanges::attach(Exchange& exchange, Back& back, Handle backend) {
   exchange.backend = backend;
   exchange.reused = back.reused(backend);
   // Blocks that are kept for nothing are missing elsewhere.
-  exchange.replayable = exchange.replayable && (back.vouches() || wire::idempotent(exchange.method));
+  exchange.keeps = exchange.reused || back.vouches() || wire::idempotent(exchange.method);
   exchange.handed_over = core_.reactor.now();
   if (exchange.bytes_only) return become_tunnel(exchange, Event::opened);
   step(exchange, Event::lease);
@@ -224,24 +225,24 @@ void Exchanges::detach_endpoint(Exchange& exchange) {
   exchange.endpoint = {};
 }
 
-void Exchanges::on_backend_failed(Handle handle, Cause cause, bool unprocessed) {
+void Exchanges::on_backend_failed(Handle handle, Cause cause, Delivery delivery) {
   Exchange* exchange = live(handle);
   if (exchange == nullptr) return;
   exchange->backend = {};
   if (exchange->life.is(State::tunnelling)) return close_tunnel(*exchange, cause);
   if (response_has_begun(*exchange)) return cut_short(*exchange, cause);
-  retry_or_fail(*exchange, cause, unprocessed);
+  retry_or_fail(*exchange, cause, delivery);
 }
 
 // No final response has begun. The backend connection is closed.
-void Exchanges::retry_or_fail(Exchange& exchange, Cause cause, bool unprocessed) {
+void Exchanges::retry_or_fail(Exchange& exchange, Cause cause, Delivery delivery) {
   const bool was_sent = !exchange.life.is(State::connecting);
   // The excuse of a reused connection is that the endpoint closed it while we wrote; silence is no close.
   const bool silence = cause == Cause::try_timeout || cause == Cause::backend_ping_timeout;
   const RetryVerdict verdict = lifecycle::may_retry({.response_begun = exchange.response_bytes,
                                                      .request_sent = was_sent,
                                                      .idempotent = wire::idempotent(exchange.method),
-                                                     .unprocessed = unprocessed,
+                                                     .delivery = delivery,
                                                      .connection_reused = exchange.reused && !silence,
                                                      .body_replayable = exchange.replayable,
                                                      .tries = exchange.tries,

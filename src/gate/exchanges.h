@@ -44,6 +44,7 @@ struct Exchange {
   bool grpc = false;
   bool bytes_only = false;       // a tunnel from the start: nothing is known of what it carries
   bool replayable = true;        // what was sent is still in `head` and `kept`
+  bool keeps = false;            // it is worth keeping: this try may fail in a way that lets it be repeated
   bool fresh_only = false;       // a pooled connection was stale: the next try opens one
   bool head_sent = false;        // in this try
   bool end_sent = false;         // in this try
@@ -115,14 +116,15 @@ class Exchanges {
   void on_backend_full(base::Handle exchange);  // connecting: what came of it has no room for this one
   // From an HTTP/1 endpoint.
   void on_response_bytes(base::Handle exchange, base::Chain& input, base::Slice bytes);
-  void on_backend_finished(base::Handle exchange);
+  void on_backend_finished(base::Handle exchange, lifecycle::Delivery delivery);
   // From an HTTP/2 endpoint; flush_response() after the last of a batch.
   void on_response_head(base::Handle exchange, const wire::ResponseHead& head);
   void on_response_payload(base::Handle exchange, base::Slice payload);
   void on_response_whole(base::Handle exchange, std::string_view trailers);
   void flush_response(base::Handle exchange);
-  // From either. Its connection or stream is over already. `unprocessed`: the endpoint never acted on the request.
-  void on_backend_failed(base::Handle exchange, base::Cause cause, bool unprocessed = false);
+  // From either. Its connection or stream is over already.
+  void on_backend_failed(base::Handle exchange, base::Cause cause,
+                         lifecycle::Delivery delivery = lifecycle::Delivery::unknown);
   void on_backend_drained(base::Handle exchange);
 
   void on_pumped(base::Handle exchange, OwnerKind from, std::uint64_t moved, bool done);
@@ -156,7 +158,7 @@ class Exchanges {
   std::shared_ptr<const wire::ClientContext> tls_for(const Exchange& exchange) const;
   base::Slice proxy_header(const Exchange& exchange, routes::ProxyProtocol version);
   void detach_endpoint(Exchange& exchange);
-  void retry_or_fail(Exchange& exchange, base::Cause cause, bool unprocessed);
+  void retry_or_fail(Exchange& exchange, base::Cause cause, lifecycle::Delivery delivery);
   void fail(Exchange& exchange, Event event, base::Cause cause);
   bool response_has_begun(const Exchange& exchange) const;
   void answer(Exchange& exchange, base::Cause cause);

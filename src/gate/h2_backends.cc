@@ -13,6 +13,7 @@ using base::Cause;
 using base::Chain;
 using base::Handle;
 using base::Slice;
+using lifecycle::Delivery;
 using reactor::CloseMode;
 using reactor::Receive;
 using wire::H2Session;
@@ -184,6 +185,7 @@ bool H2Backends::add_head(Handle end, const Slice& head_bytes, bool whole, Chain
   const bool secure = core_.backends->find(call.connection)->secure != nullptr;
   call.id = session.codec.request(head, secure ? "https" : "http", last);
   if (call.id == 0) return false;
+  call.begins_at = core_.backends->find(call.connection)->handed;
   session.streams.emplace(call.id, call.self);
   return true;
 }
@@ -313,7 +315,7 @@ void H2Backends::on_stream_failed(Handle handle, Cause cause, bool unprocessed) 
   H2Call& call = *calls_.find(handle);
   const Handle exchange = call.exchange;
   forget(call);
-  core_.exchanges->on_backend_failed(exchange, cause, unprocessed);
+  core_.exchanges->on_backend_failed(exchange, cause, unprocessed ? Delivery::unprocessed : Delivery::unknown);
 }
 
 void H2Backends::on_stream_drained(Handle handle) {
@@ -373,8 +375,9 @@ void H2Backends::on_closed(BackendConnection& connection, Cause cause) {
   for (const Handle handle : all) {
     H2Call& call = *calls_.find(handle);
     const Handle exchange = call.exchange;
+    const Delivery delivery = lifecycle::delivery(connection.delivered, call.begins_at);
     forget(call);
-    core_.exchanges->on_backend_failed(exchange, cause);
+    core_.exchanges->on_backend_failed(exchange, cause, delivery);
   }
 }
 

@@ -19,8 +19,9 @@ struct H2Call {
   wire::StreamId id = 0;       // 0: no stream yet
   std::size_t unconsumed = 0;  // received, and its window not opened again yet
   bool reused = false;
-  bool over = false;        // forgotten: only to be buried
-  std::string upgrade_key;  // Sec-WebSocket-Key of an upgrade that became an extended CONNECT
+  std::uint64_t begins_at = 0;  // bytes of the connection that went before it, or fewer
+  bool over = false;            // forgotten: only to be buried
+  std::string upgrade_key;      // Sec-WebSocket-Key of an upgrade that became an extended CONNECT
 };
 
 class H2Backends : public Back {

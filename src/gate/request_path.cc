@@ -1,6 +1,7 @@
 // The request's way from the client to the endpoint: body framing, back-pressure, what is kept for a replay.
 //
 // Before: gate/backends lent a connection. Next: gate/response_path.
+#include "gate/backends.h"
 #include "gate/exchanges.h"
 #include "gate/payload.h"
 
@@ -108,8 +109,8 @@ void Exchanges::send_request(Exchange& exchange) {
 
 // Slices are counted references: keeping them costs no copy, only that their blocks stay.
 void Exchanges::keep_for_replay(Exchange& exchange) {
-  if (!exchange.replayable) return;
-  if (exchange.kept.bytes() + exchange.body.bytes() > replay_bytes_max) {
+  if (!exchange.replayable || exchange.body.empty()) return;
+  if (!exchange.keeps || exchange.kept.bytes() + exchange.body.bytes() > replay_bytes_max) {
     exchange.replayable = false;
     exchange.kept.clear();
     return;
@@ -169,6 +170,7 @@ void Exchanges::on_pumped(Handle handle, OwnerKind from, std::uint64_t moved, bo
     exchange->request_bytes += moved;
     core_.counters.client_bytes_in += moved;
     core_.counters.backend_bytes_out += moved;
+    core_.backends->pumped(exchange->backend, moved);
     if (!done) return;
     exchange->pumping_request = false;
     exchange->request_whole = exchange->request_body.complete();

@@ -3,6 +3,7 @@
 // Before: gate/request_path. Next: the client's connection waits for its next request (gate/clients), the endpoint's
 // goes back to its pool (gate/backends).
 #include "gate/compression.h"
+#include "gate/endpoints.h"
 #include "gate/exchanges.h"
 #include "gate/gather.h"
 
@@ -90,6 +91,9 @@ Exchanges::AfterHead Exchanges::take_response_head(Exchange& exchange, const wir
     exchange.status = head.status;
     exchange.response_body = std::move(body);
     exchange.keep_backend = head.keep_alive && !until_close;
+    if (head.idle_seconds > 0) {
+      core_.endpoints->find(exchange.endpoint)->idle_limit.announced(std::chrono::seconds{head.idle_seconds});
+    }
   }
   exchange.front->add_head(exchange.client, head, exchange.request_whole, exchange.to_client);
   if (head.interim()) return AfterHead::more_heads;
@@ -225,7 +229,7 @@ void Exchanges::cut_short(Exchange& exchange, Cause cause) {
   exchange.front->cut(exchange.client, cause);
 }
 
-void Exchanges::on_backend_finished(Handle handle) {
+void Exchanges::on_backend_finished(Handle handle, lifecycle::Delivery delivery) {
   Exchange* exchange = live(handle);
   if (exchange == nullptr) return;
   if (exchange->life.is(State::tunnelling)) return tunnel_finished(*exchange, owner_backend);
@@ -233,7 +237,7 @@ void Exchanges::on_backend_finished(Handle handle) {
     const Cause cause = exchange->response_bytes ? Cause::backend_truncated : Cause::backend_closed;
     exchange->back->cancel(exchange->backend, cause);
     exchange->backend = {};
-    return retry_or_fail(*exchange, cause, false);
+    return retry_or_fail(*exchange, cause, delivery);
   }
   if (exchange->response_body.framing() != Framing::until_close) return cut_short(*exchange, Cause::backend_truncated);
   pass_end(*exchange, {});

@@ -116,6 +116,7 @@ struct ResponseHead {
   std::uint64_t content_length = 0;  // also set for HEAD and 304, where it describes a body that does not come
   bool has_length = false;
   bool keep_alive = true;
+  std::uint32_t idle_seconds = 0;  // how long it says that it keeps an idle connection; 0: nothing
   std::string_view upgrade;
   Fields fields;
 

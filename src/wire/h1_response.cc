@@ -46,6 +46,7 @@ Parsed read_status_line(std::string_view bytes, ResponseHead& out) {
 // RFC 9112 6.3, in its order.
 Parsed conclude(const SectionFacts& facts, Method request_method, ResponseHead& out) {
   out.keep_alive = facts.keep_alive(out.minor);
+  out.idle_seconds = facts.idle_seconds;
   out.content_length = facts.content_length;
   out.has_length = facts.has_length;
   if (out.status == switching_protocols) {
@@ -92,6 +93,7 @@ void clear(ResponseHead& head) {
   head.content_length = 0;
   head.has_length = false;
   head.keep_alive = true;
+  head.idle_seconds = 0;
   head.fields.clear();
 }
 

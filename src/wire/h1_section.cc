@@ -12,6 +12,8 @@ using base::Cause;
 // More is an attack on the pairing of options with fields, which is quadratic.
 constexpr std::uint32_t connection_options_max = 32;
 
+constexpr std::uint64_t idle_seconds_max = 86'400;
+
 constexpr Parsed accepted = {};
 
 Parsed refused_request(const char* why) { return refused(Cause::client_bad_request, why); }
@@ -113,6 +115,20 @@ Parsed note_upgrade(Field& field, SectionFacts& facts) {
   return accepted;
 }
 
+// "timeout=5, max=100" (RFC 2068 19.7.1.1); what cannot be read is a hint that is not there.
+Parsed note_keep_alive(const Field& field, SectionFacts& facts) {
+  constexpr std::string_view timeout = "timeout=";
+  ListWalk walk(field.value);
+  for (std::string_view parameter; walk.next(parameter);) {
+    if (parameter.size() <= timeout.size()) continue;
+    if (!equals_ignoring_case(parameter.substr(0, timeout.size()), timeout)) continue;
+    std::uint64_t seconds = 0;
+    const bool read = read_content_length(parameter.substr(timeout.size()), seconds);
+    if (read) facts.idle_seconds = static_cast<std::uint32_t>(std::min<std::uint64_t>(seconds, idle_seconds_max));
+  }
+  return accepted;
+}
+
 }  // namespace
 
 Parsed note_field(Field& field, const SectionRules& rules, SectionFacts& facts) {
@@ -127,7 +143,7 @@ Parsed note_field(Field& field, const SectionRules& rules, SectionFacts& facts) 
       field.hop = true;
       facts.te_trailers = facts.te_trailers || list_has_token(field.value, "trailers");
       return accepted;
-    case FieldId::keep_alive:
+    case FieldId::keep_alive: field.hop = true; return note_keep_alive(field, facts);
     case FieldId::proxy_connection: field.hop = true; return accepted;
     default: return accepted;
   }

@@ -27,6 +27,7 @@ struct SectionFacts {
   bool te_trailers = false;
   bool nominates = false;  // some connection option is the name of a field
   std::uint32_t connection_options = 0;
+  std::uint32_t idle_seconds = 0;  // Keep-Alive: timeout=N
 
   bool keep_alive(std::uint8_t minor) const { return !wants_close && (minor >= 1 || wants_keep_alive); }
 };

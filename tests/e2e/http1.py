@@ -1,9 +1,12 @@
 """Just enough HTTP/1 for tests to stand on either side of the router: reads messages from a socket, hides nothing."""
 
+import ctypes
 import dataclasses
 import socket
 import ssl
 import struct
+
+SO_ATTACH_FILTER = 26
 
 
 class Closed(Exception):
@@ -144,6 +147,13 @@ class Stream:
 
     def close(self):
         self.socket.close()
+
+
+def swallow_packets(connection):
+    """From now on what arrives for the socket is lost: neither read nor acknowledged, as if its host had died. Of a
+    listening one: connection attempts get no answer."""
+    drop_all = ctypes.create_string_buffer(struct.pack("HBBI", 0x06, 0, 0, 0))  # one instruction: return 0
+    connection.setsockopt(socket.SOL_SOCKET, SO_ATTACH_FILTER, struct.pack("HP", 1, ctypes.addressof(drop_all)))
 
 
 def dial(port, tls=None, name="localhost", timeout=10, session=None):

@@ -1,13 +1,16 @@
 """When a request is sent again, and when it must not be (RFC 9110 section 9.2.2)."""
 
+import random
+import select
 import threading
+import time
 
 import pytest
 
 import awkward
-from http1 import request, response
+from http1 import Closed, request, response, swallow_packets
 from router import backend as backend_of
-from router import PORTS, configuration
+from router import PORTS, configuration, wait_until
 
 
 def dies_on_second(end):
@@ -91,3 +94,108 @@ def test_zero_retries_means_one_try(router, backend):
     one = router(configuration(backends=[backend_of(*(service.port for service in services), retries=0)]))
     assert one.get().status == 502
     assert sum(len(service.requests) for service in services) == 1
+
+
+def lost_on_the_way(first, end, sent):
+    """After one answer nothing reaches this connection any more; when the router has written to it, it ends."""
+
+    def serve(stream, backend):
+        backend.requests.append(stream.read_request())
+        swallow_packets(stream.socket)
+        stream.send(first)
+        assert sent.wait(10)
+        end(stream)
+
+    return serve
+
+
+def written(one):
+    return one.metric("ebbgate_bytes_total", side="backend", direction="out")
+
+
+@pytest.mark.parametrize("body", [b"", b"once only", bytes(40_000)], ids=["bodiless", "small", "40k"])
+def test_post_that_crossed_the_backends_fin_is_sent_again(router, backend, body):
+    sent = threading.Event()
+    service = backend(awkward.scripted(lost_on_the_way(response(b"first"), lambda stream: stream.close(), sent),
+                                       awkward.named("fresh")))
+    one = router(configuration(service.port))
+    with one.dial() as client:
+        client.send(request())
+        assert client.read_response().body == b"first"
+        before = written(one)
+        client.send(request("POST", body=body))
+        wait_until(lambda: written(one) > before)
+        sent.set()
+        assert client.read_response().body == b"fresh"
+    assert [(seen.method, seen.body) for seen in service.requests] == [("GET", b""), ("POST", body)]
+    assert one.logged(method="POST", status=200)["tries"] == 2
+
+
+def test_post_that_met_a_reset_is_not_sent_again_even_if_it_was_lost(router, backend):
+    sent = threading.Event()
+    service = backend(awkward.scripted(lost_on_the_way(response(b"first"), lambda stream: stream.reset(), sent),
+                                       awkward.named("fresh")))
+    one = router(configuration(service.port))
+    with one.dial() as client:
+        client.send(request())
+        assert client.read_response().body == b"first"
+        before = written(one)
+        client.send(request("POST", body=b"once only"))
+        wait_until(lambda: written(one) > before)
+        sent.set()
+        assert client.read_response().status == 502
+    assert [seen.method for seen in service.requests] == ["GET"]
+    assert one.logged(method="POST", status=502)["cause"] == "backend_reset"
+
+
+def closing_when_idle(seconds, say=None):
+    """Keeps a connection for so long after an answer, and says so if asked to."""
+    fields = {} if say is None else {"Keep_Alive": f"timeout={say}"}
+
+    def serve(stream, backend):
+        while select.select([stream.socket], [], [], seconds)[0]:
+            message = stream.read_request()
+            backend.requests.append(message)
+            stream.send(response(message.body, **fields))
+        stream.close()
+
+    return serve
+
+
+def test_requests_do_not_meet_a_backend_that_closes_idle_connections(router, backend):
+    service = backend(closing_when_idle(0.1))
+    one = router(configuration(service.port))
+    failures = []
+
+    def ask(seed):
+        chance = random.Random(seed)
+        with one.dial() as client:
+            for number in range(60):
+                time.sleep(chance.uniform(0, 0.18))
+                body = f"{seed}-{number}".encode()
+                method = chance.choice(["GET", "POST", "PUT"])
+                client.send(request(method, body=body))
+                try:
+                    answer = client.read_response()
+                except (Closed, OSError) as error:
+                    return failures.append((method, error))
+                if (answer.status, answer.body) != (200, body):
+                    failures.append((method, answer.start, answer.body))
+
+    threads = [threading.Thread(target=ask, args=(seed,)) for seed in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert not failures
+    posts = [seen.body for seen in service.requests if seen.method == "POST"]
+    assert len(posts) == len(set(posts)), "a POST was executed twice"
+
+
+def test_connection_is_given_up_before_the_time_that_the_backend_says(router, backend):
+    service = backend(closing_when_idle(60, say=1))
+    one = router(configuration(service.port))
+    assert one.get().status == 200
+    started = time.monotonic()
+    assert service.streams[0].is_closed(5)
+    assert 0.5 < time.monotonic() - started < 1

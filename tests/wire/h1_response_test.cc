@@ -81,5 +81,20 @@ TEST(H1Response, RefusesAHeadBeyondTheLimitAsTheBackendsFault) {
   EXPECT_EQ(Read("HTTP/1.1 200 OK\r\nX: 1\r\nY: 1\r\n", Method::get, limits).parsed.cause, Cause::backend_bad_response);
 }
 
+TEST(H1Response, ReadsHowLongAnIdleConnectionIsKept) {
+  const auto seconds = [](const std::string& value) {
+    ResponseHead head;
+    const std::string bytes = "HTTP/1.1 204 No Content\r\nKeep-Alive: " + value + "\r\n\r\n";
+    EXPECT_EQ(parse_response(bytes, {}, Method::get, head).status, Parsed::Status::complete) << value;
+    return head.idle_seconds;
+  };
+  EXPECT_EQ(seconds("timeout=5, max=1000"), 5u);
+  EXPECT_EQ(seconds("max=1000, Timeout=75"), 75u);
+  EXPECT_EQ(seconds("timeout=99999999999"), 86'400u);
+  for (const char* unreadable : {"", "300", "timeout=", "timeout=-1", "timeout=5s", "max=5"}) {
+    EXPECT_EQ(seconds(unreadable), 0u) << unreadable;
+  }
+}
+
 }  // namespace
 }  // namespace ebb::wire
