@@ -3,6 +3,8 @@
 import collections
 import dataclasses
 
+from scene import Result
+
 FAST = ("get", "fresh", "post", "sticky", "h2")
 LATE_SECONDS = 1.0
 
@@ -77,3 +79,10 @@ def misses(counts, late=0):
     return [f"{number} {what}" for number, what in ((lost, "failed"), (counts.wrong, "wrong"), (counts.dup, "executed twice"),
                                                     (counts.early, "ended early")) if number] + \
            ([f"{len(counts.late)} late"] if len(counts.late) > late else [])
+
+
+def conclude(stage, excuse=None, missed=(), **columns):
+    """Ends the load and judges it: what every scene of leaving endpoints does at its end."""
+    stage.close()
+    counts = count(stage, excuse)
+    return Result({**columns, **row(counts)}, [*misses(counts), *missed], counts.failed)

@@ -41,7 +41,8 @@ class Contestant:
 
     def launch(self, *command):
         with open(self.log, "ab") as log:
-            self.process = subprocess.Popen(self.fabric.inside("gate", *command), stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+            # It ends with the laboratory, however that ends.
+            self.process = subprocess.Popen(self.fabric.inside("gate", "setpriv", "--pdeathsig", "TERM", *command), stdin=subprocess.DEVNULL, stdout=log, stderr=log,
                                             start_new_session=True)
 
     def stop(self):

@@ -54,6 +54,10 @@ class Fabric:
         """The command line that runs `command` in a namespace; the process id stays the command's own."""
         return ["nsenter", f"--net={NAMESPACES / self.namespace(role)}", *map(str, command)]
 
+    def bound(self, role, *command):
+        """The same, and the process ends when we do, however we end."""
+        return self.inside(role, "setpriv", "--pdeathsig", "KILL", *command)
+
     def address(self, slot):
         return f"10.77.0.{slot}"
 

@@ -80,7 +80,7 @@ class Pods:
         words = [word for key, value in options.items() for word in (f"--{key}", str(value))]
         with open(self.directory / f"{name}.stderr", "wb") as errors:
             process = subprocess.Popen(
-                self.fabric.inside(f"pod{slot}", sys.executable, POD, name, self.fabric.address(slot), POD_PORT, journal, *words),
+                self.fabric.bound(f"pod{slot}", sys.executable, POD, name, self.fabric.address(slot), POD_PORT, journal, *words),
                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, start_new_session=True)
         pod = Pod(name, slot, process, journal)
         self.all.append(pod)

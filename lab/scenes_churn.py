@@ -6,7 +6,7 @@ import statistics
 import subprocess
 import time
 
-from account import count, misses, row
+from account import conclude, count, misses
 from ports import LEAKY_ADDRESS, WEB
 from scene import Result, Scene
 from stage import MIXED
@@ -65,10 +65,7 @@ def leaky_client(stage):
     while time.monotonic() < deadline:
         held.append(connections_of_the_leak(stage))
         time.sleep(1)
-    stage.close()
-    counts = count(stage)
-    return Result({"opened": sum(one.kind == "leak" for one in stage.records), "held at most": max(held),
-                   "held (median)": round(statistics.median(held)), **row(counts)}, misses(counts), counts.failed)
+    return conclude(stage, **{"held at most": max(held), "held (median)": round(statistics.median(held))})
 
 
 SCENES = [

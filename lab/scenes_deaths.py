@@ -3,8 +3,8 @@
 The contestant is told nothing; it has to find out.
 """
 
+import math
 import signal
-import statistics
 import time
 
 from account import count
@@ -57,41 +57,51 @@ def death(stage, kind):
         fault.cure(stage, victim)
     time.sleep(CURED_SECONDS)
     stage.close()
-    return judge(stage, {victim.name, stage.reborn.get(victim.name, victim.name)}, struck, cured)
+    verdict = Verdict(stage, {victim.name, stage.reborn.get(victim.name, victim.name)}, struck, cured)
+    return Result(verdict.row(), verdict.misses(), verdict.failed + verdict.posts)
 
 
-def judge(stage, names, struck, cured):
-    counts = count(stage)
-    records = [record for record in stage.records if record.end > struck]
-    failed = [record for record in records if record.failed and record.kind != "stream"]
-    repeatable = [record for record in failed if record.kind in IDEMPOTENT]
-    posts = [record for record in failed if record.kind == "post"]
-    quick = [record for record in records if record.kind in ("get", "fresh", "post")]
-    slow = [record for record in quick if record.seconds > 1]
-    stalled = [record for record in quick if record.seconds > STALL_SECONDS]
-    long_late = [record for record in records if record.kind == "long" and record.seconds > 6 + STALL_SECONDS]
-    last_slow = max((record.start - struck for record in slow), default=0.0)
-    told = [record.end - struck for record in stage.records if record.kind == "stream" and record.pod in names
-            and record.start < struck and record.end > struck]
-    told_posts = max((record.end - max(record.start, struck) for record in posts), default=0.0)
-    back = min((record.start - cured for record in stage.records
-                if record.pod in names and record.start > cured and record.outcome == "ok" and record.kind != "long"), default=None)
-    untold = sum(record.outcome == "open" for record in stage.records if record.kind == "stream" and record.pod in names and record.start < struck)
-    shown = {"requests": counts.requests, "failed": len(repeatable), "POSTs failed": len(posts), ">1 s": len(slow), ">2 s": len(stalled),
-             "median ms": round(1000 * statistics.median(record.seconds for record in quick), 1),
-             "slowest s": round(max((record.seconds for record in quick), default=0), 2), "last slow start s": round(last_slow, 2),
-             "6 s over 8": len(long_late), "streams told s": "never" if untold else round(max(told, default=0), 2),
-             "POSTs told s": round(told_posts, 2), "used again s": "never" if back is None else round(back, 2), "dup": counts.dup,
-             "what failed": counts.by_class()}
-    goals = ((len(repeatable) == 0, f"{len(repeatable)} idempotent requests failed"),
-             (not stalled, f"{len(stalled)} requests over {STALL_SECONDS:.0f} s"),
-             (not long_late, f"{len(long_late)} requests of 6 s took over {6 + STALL_SECONDS:.0f} s"),
-             (last_slow <= SLOW_START_SECONDS, f"the last slow request started {last_slow:.2f} s after the fault"),
-             (not untold and max(told, default=0) <= TOLD_SECONDS, f"streams were told {'never' if untold else f'after {max(told, default=0):.2f} s'}"),
-             (told_posts <= TOLD_SECONDS, f"POSTs were told after {told_posts:.2f} s"),
-             (back is not None and back <= RECOVERY_SECONDS, f"used again {'never' if back is None else f'after {back:.2f} s'}"),
-             (counts.dup == 0, f"{counts.dup} POSTs executed twice"))
-    return Result(shown, [sentence for reached, sentence in goals if not reached], failed)
+class Verdict:
+    """What the records say about one fault."""
+
+    def __init__(self, stage, names, struck, cured):
+        self.counts = count(stage)
+        after = [record for record in stage.records if record.end > struck]
+        failed = [record for record in after if record.failed]
+        self.failed = [record for record in failed if record.kind in IDEMPOTENT]
+        self.posts = [record for record in failed if record.kind == "post"]
+        self.quick = [record for record in after if record.kind in ("get", "fresh", "post")]
+        self.slow = [record for record in self.quick if record.seconds > 1]
+        self.stalled = [record for record in self.quick if record.seconds > STALL_SECONDS]
+        self.overdue = [record for record in after if record.kind == "long" and record.seconds > 6 + STALL_SECONDS]
+        self.last_slow = max((record.start - struck for record in self.slow), default=0.0)
+        streams = [record for record in after if record.kind == "stream" and record.pod in names and record.start < struck]
+        # A stream that still runs at the end was never told.
+        self.streams_told = max((math.inf if record.outcome == "open" else record.end - struck for record in streams), default=0.0)
+        self.posts_told = max((record.end - max(record.start, struck) for record in self.posts), default=0.0)
+        self.used_again = min((record.start - cured for record in self.quick if record.pod in names and record.start > cured), default=math.inf)
+
+    def row(self):
+        return {"requests": self.counts.requests, "failed": len(self.failed), "POSTs failed": len(self.posts), ">1 s": len(self.slow),
+                ">2 s": len(self.stalled), "slowest s": shown(max((record.seconds for record in self.quick), default=0)),
+                "last slow start s": shown(self.last_slow), "6 s over 8": len(self.overdue), "streams told s": shown(self.streams_told),
+                "POSTs told s": shown(self.posts_told), "used again s": shown(self.used_again), "dup": self.counts.dup,
+                "what failed": self.counts.by_class()}
+
+    def misses(self):
+        goals = ((not self.failed, f"{len(self.failed)} idempotent requests failed"),
+                 (not self.stalled, f"{len(self.stalled)} requests over {STALL_SECONDS:.0f} s"),
+                 (not self.overdue, f"{len(self.overdue)} requests of 6 s took over {6 + STALL_SECONDS:.0f} s"),
+                 (self.last_slow <= SLOW_START_SECONDS, f"the last slow request started {self.last_slow:.2f} s after the fault"),
+                 (self.streams_told <= TOLD_SECONDS, f"streams were told after {shown(self.streams_told)} s"),
+                 (self.posts_told <= TOLD_SECONDS, f"POSTs were told after {self.posts_told:.2f} s"),
+                 (self.used_again <= RECOVERY_SECONDS, f"used again after {shown(self.used_again)} s"),
+                 (self.counts.dup == 0, f"{self.counts.dup} POSTs executed twice"))
+        return [sentence for reached, sentence in goals if not reached]
+
+
+def shown(seconds):
+    return "never" if seconds == math.inf else round(seconds, 2)
 
 
 SCENES = [Scene(name, title, IN_DEATHS, death, kind=name) for name, (title, _) in DEATHS.items()]

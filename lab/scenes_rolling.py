@@ -4,9 +4,9 @@ import concurrent.futures
 import signal
 import time
 
-from account import count, misses, row
+from account import conclude
 from contestants import NAMES
-from scene import Result, Scene
+from scene import Scene
 from stage import MIXED
 
 REPLICAS, CYCLES = 4, 3
@@ -53,9 +53,7 @@ def rolling_update(stage, told_after):
             pods[index] = replace(stage, pods[index], told_after)
             time.sleep(PAUSE)
             forget_the_gone(stage, leaving)
-    stage.close()
-    counts = count(stage)
-    return Result(row(counts), misses(counts), counts.failed)
+    return conclude(stage)
 
 
 def receipt(stage, told_after):
@@ -76,10 +74,8 @@ def receipt(stage, told_after):
         old.signal(signal.SIGTERM)
         old.wait_until_gone()
         stage.contestant.tell(gone=[old])
-    stage.close()
-    counts = count(stage)
-    missed = misses(counts) + [f"{overdue} receipts did not come"] * bool(overdue)
-    return Result({"receipts s": f"{min(waits):.1f} to {max(waits):.1f}", **row(counts)}, missed, counts.failed)
+    return conclude(stage, missed=[f"{overdue} receipts did not come"] if overdue else [],
+                    **{"receipts s": f"{min(waits):.1f} to {max(waits):.1f}"})
 
 
 def one_replica(stage, told_after):
@@ -91,9 +87,7 @@ def one_replica(stage, told_after):
         time.sleep(3)
         old.wait_until_gone()
         stage.contestant.tell(gone=[old])
-    stage.close()
-    counts = count(stage)
-    return Result(row(counts), misses(counts), counts.failed)
+    return conclude(stage)
 
 
 def recreate(stage):
@@ -111,9 +105,7 @@ def recreate(stage):
         for pod in old:
             pod.wait_until_gone()
         stage.contestant.tell(gone=old)
-    stage.close()
-    counts = count(stage)
-    return Result(row(counts), misses(counts), counts.failed)
+    return conclude(stage)
 
 
 def scale_to_zero(stage):
@@ -129,9 +121,7 @@ def scale_to_zero(stage):
         time.sleep(3)
         stage.contestant.tell(add=stage.pods.start(2))
     time.sleep(3)
-    stage.close()
-    counts = count(stage)
-    return Result(row(counts), misses(counts), counts.failed)
+    return conclude(stage)
 
 
 def black_hole(stage):
@@ -150,9 +140,7 @@ def black_hole(stage):
             time.sleep(PAUSE)
         finally:
             stage.fabric.mend(old.slot)
-    stage.close()
-    counts = count(stage, excuse=lost_with_its_pod)
-    return Result(row(counts), misses(counts), counts.failed)
+    return conclude(stage, excuse=lost_with_its_pod)
 
 
 def crash(stage):
@@ -162,9 +150,7 @@ def crash(stage):
         old, pods[index] = pods[index], replace(stage, pods[index], 0.5, end=signal.SIGKILL)
         stage.contestant.tell(gone=[old])
         time.sleep(PAUSE)
-    stage.close()
-    counts = count(stage, excuse=lost_with_its_pod)
-    return Result(row(counts), misses(counts), counts.failed)
+    return conclude(stage, excuse=lost_with_its_pod)
 
 
 def lost_with_its_pod(record, _):
@@ -182,18 +168,14 @@ def flapping(stage):
         time.sleep(0.3)
         stage.contestant.tell(gone=[pod], add=[pod]) if turn % 3 == 2 else stage.contestant.tell(add=[pod])
         time.sleep(0.2)
-    stage.close()
-    counts = count(stage)
-    return Result(row(counts), misses(counts), counts.failed)
+    return conclude(stage)
 
 
 def control(stage):
     """Nothing happens: what fails here fails because of the laboratory."""
     stage.open(REPLICAS, MIXED, "rolling")
     time.sleep(3 if stage.short else 10)
-    stage.close()
-    counts = count(stage)
-    return Result(row(counts), misses(counts), counts.failed)
+    return conclude(stage)
 
 
 SCENES = [

@@ -41,7 +41,7 @@ class Stage:
         pods = self.pods.start(count, **(pod_options or {}))
         self.contestant.start(pods, family)
         specification = {"classes": classes, "records": str(self.directory / "records.json"), **specification}
-        self.load = subprocess.Popen(self.fabric.inside("gate", sys.executable, LOAD, json.dumps(specification)), stdin=subprocess.PIPE,
+        self.load = subprocess.Popen(self.fabric.bound("gate", sys.executable, LOAD, json.dumps(specification)), stdin=subprocess.PIPE,
                                      stdout=subprocess.PIPE, stderr=open(self.directory / "load.stderr", "wb"), start_new_session=True)
         if self.load.stdout.readline() != b"started\n":
             raise RuntimeError("the load did not start: " + (self.directory / "load.stderr").read_text(errors="replace"))
