@@ -1,13 +1,11 @@
 #include "config/document.h"
 
-#include <yaml-cpp/eventhandler.h>
-#include <yaml-cpp/exceptions.h>
-#include <yaml-cpp/parser.h>
+#include <yaml.h>
 
 #include <algorithm>
 #include <charconv>
-#include <sstream>
 #include <unordered_map>
+#include <utility>
 
 namespace ebb::config {
 
@@ -17,9 +15,22 @@ constexpr std::size_t text_bytes_max = std::size_t{16} << 20;
 constexpr std::size_t tree_bytes_max = std::size_t{256} << 20;
 constexpr std::size_t depth_max = 16;
 constexpr std::size_t quoted_bytes_max = 40;
+constexpr std::string_view second_document = "the file holds more than one document";
 
-// The library counts from 0, and has -1 for "nowhere".
-Mark mark_of(const YAML::Mark& mark) { return {std::max(mark.line, 0) + 1, std::max(mark.column, 0) + 1}; }
+struct Fault {
+  Mark mark;
+  std::string reason;
+};
+using Step = std::expected<void, Fault>;
+
+std::unexpected<Fault> fault(Mark mark, std::string reason) { return std::unexpected(Fault{mark, std::move(reason)}); }
+
+// The library counts from 0.
+Mark mark_of(const yaml_mark_t& mark) { return {static_cast<int>(mark.line) + 1, static_cast<int>(mark.column) + 1}; }
+
+std::string_view text_of(const yaml_char_t* text) {
+  return text == nullptr ? std::string_view() : reinterpret_cast<const char*>(text);
+}
 
 struct Extent {
   std::size_t bytes;
@@ -42,102 +53,98 @@ Extent extent_of(const Node& node) {
   return extent;
 }
 
-// Receives the library's events and builds the tree. Throws the library's own exception, which the caller converts.
-class TreeBuilder final : public YAML::EventHandler {
+// What a plain word may be instead of nothing at all (YAML 1.2, 10.3.2).
+bool means_nothing(std::string_view word) {
+  return word.empty() || word == "~" || word == "null" || word == "Null" || word == "NULL";
+}
+
+// "!" is for a node whose tag is left open; the rest of those without a name of their own are YAML's.
+Step check_tag(Mark mark, std::string_view tag) {
+  if (tag.empty() || tag == "!" || tag.starts_with("tag:yaml.org,2002:")) return {};
+  return fault(mark, "tags such as \"" + std::string(tag) + "\" have no meaning here");
+}
+
+// Receives the library's events and builds the tree.
+class TreeBuilder {
  public:
-  Node take() { return std::move(root_); }
+  Node take_root() { return std::move(root_); }
 
-  void OnDocumentStart(const YAML::Mark&) override {}
-  void OnDocumentEnd() override {}
-
-  void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
-    complete(make(Node::Kind::nothing, mark), anchor, mark);
+  Step take(const yaml_event_t& event) {
+    const Mark mark = mark_of(event.start_mark);
+    const auto& data = event.data;
+    switch (event.type) {
+      case YAML_SCALAR_EVENT: return scalar(mark, data.scalar.anchor, event);
+      case YAML_ALIAS_EVENT: return alias(mark, text_of(data.alias.anchor));
+      case YAML_SEQUENCE_START_EVENT:
+        return open(Node::Kind::list, mark, data.sequence_start.anchor, data.sequence_start.tag);
+      case YAML_MAPPING_START_EVENT:
+        return open(Node::Kind::mapping, mark, data.mapping_start.anchor, data.mapping_start.tag);
+      case YAML_SEQUENCE_END_EVENT:
+      case YAML_MAPPING_END_EVENT: return close();
+      default: return {};
+    }
   }
-
-  void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
-                const std::string& value) override {
-    check_tag(mark, tag);
-    complete(make(Node::Kind::scalar, mark, value), anchor, mark);
-  }
-
-  void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
-    // An anchor is known once its node is complete, so that a node inside itself is not.
-    const auto found = anchors_.find(anchor);
-    if (found == anchors_.end()) throw YAML::ParserException(mark, "the alias names a node that it is a part of");
-    const Extent extent = extent_of(found->second);
-    charge(mark, extent.bytes);
-    check_depth(mark, open_.size() + extent.depth);
-    Node copy = found->second;
-    copy.mark = mark_of(mark);
-    attach(std::move(copy), mark);
-  }
-
-  void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
-                       YAML::EmitterStyle::value) override {
-    open(Node::Kind::list, mark, tag, anchor);
-  }
-  void OnSequenceEnd() override { close(); }
-  void OnMapStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
-                  YAML::EmitterStyle::value) override {
-    open(Node::Kind::mapping, mark, tag, anchor);
-  }
-  void OnMapEnd() override { close(); }
 
  private:
   struct Open {
     Node node;
-    YAML::anchor_t anchor;
-    YAML::Mark mark;
+    std::string anchor;
     bool has_key = false;  // of a mapping: the last entry still waits for its value
   };
 
-  // "?" and "!" are the library's marks for plain and quoted nodes without a tag.
-  static void check_tag(const YAML::Mark& mark, const std::string& tag) {
-    if (tag.empty() || tag == "?" || tag == "!" || tag.starts_with("tag:yaml.org,2002:")) return;
-    throw YAML::ParserException(mark, "tags such as \"" + tag + "\" have no meaning here");
+  Step scalar(Mark mark, const yaml_char_t* anchor, const yaml_event_t& event) {
+    const auto& scalar = event.data.scalar;
+    const std::string_view text(reinterpret_cast<const char*>(scalar.value), scalar.length);
+    if (Step tag = check_tag(mark, text_of(scalar.tag)); !tag) return tag;
+    const bool plain = scalar.style == YAML_PLAIN_SCALAR_STYLE && scalar.tag == nullptr;
+    if (plain && means_nothing(text)) return complete({.kind = Node::Kind::nothing, .mark = mark}, text_of(anchor));
+    return complete({.kind = Node::Kind::scalar, .mark = mark, .text = std::string(text)}, text_of(anchor));
   }
 
-  void charge(const YAML::Mark& mark, std::size_t bytes) {
-    tree_bytes_ += bytes;
-    if (tree_bytes_ > tree_bytes_max) throw YAML::ParserException(mark, "the document unfolds to more than 256 MiB");
+  // An anchor is known once its node is complete, so that a node inside itself is not.
+  Step alias(Mark mark, std::string_view anchor) {
+    if (std::ranges::find(open_, anchor, &Open::anchor) != open_.end()) {
+      return fault(mark, "the alias names a node that it is a part of");
+    }
+    const auto found = anchors_.find(std::string(anchor));
+    if (found == anchors_.end()) return fault(mark, "the alias names a node that is not there");
+    const Extent extent = extent_of(found->second);
+    if (Step bounded = charge(mark, extent.bytes); !bounded) return bounded;
+    if (open_.size() + extent.depth > depth_max) return too_deep(mark);
+    Node copy = found->second;
+    copy.mark = mark;
+    return attach(std::move(copy));
   }
 
-  static void check_depth(const YAML::Mark& mark, std::size_t depth) {
-    if (depth > depth_max) throw YAML::ParserException(mark, "nested deeper than 16 levels");
+  Step open(Node::Kind kind, Mark mark, const yaml_char_t* anchor, const yaml_char_t* tag) {
+    if (Step known = check_tag(mark, text_of(tag)); !known) return known;
+    if (open_.size() + 1 > depth_max) return too_deep(mark);
+    open_.push_back({{.kind = kind, .mark = mark}, std::string(text_of(anchor))});
+    return {};
   }
 
-  Node make(Node::Kind kind, const YAML::Mark& mark, std::string text = {}) {
-    charge(mark, sizeof(Node) + text.size());
-    return {.kind = kind, .mark = mark_of(mark), .text = std::move(text), .items = {}, .entries = {}};
-  }
-
-  void open(Node::Kind kind, const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor) {
-    check_tag(mark, tag);
-    check_depth(mark, open_.size() + 1);
-    open_.push_back({make(kind, mark), anchor, mark});
-  }
-
-  void close() {
+  Step close() {
     Open last = std::move(open_.back());
     open_.pop_back();
     // Trees of large files live beside the models that are made of them: a quarter of their memory was spare room.
     last.node.items.shrink_to_fit();
     last.node.entries.shrink_to_fit();
-    complete(std::move(last.node), last.anchor, last.mark);
+    return complete(std::move(last.node), last.anchor);
   }
 
-  void complete(Node node, YAML::anchor_t anchor, const YAML::Mark& mark) {
-    if (anchor != 0) {
-      charge(mark, extent_of(node).bytes);
-      anchors_[anchor] = node;
+  Step complete(Node node, std::string_view anchor) {
+    if (Step bounded = charge(node.mark, sizeof(Node) + node.text.size()); !bounded) return bounded;
+    if (!anchor.empty()) {
+      if (Step bounded = charge(node.mark, extent_of(node).bytes); !bounded) return bounded;
+      anchors_[std::string(anchor)] = node;
     }
-    attach(std::move(node), mark);
+    return attach(std::move(node));
   }
 
-  void attach(Node node, const YAML::Mark& mark) {
+  Step attach(Node node) {
     if (open_.empty()) {
       root_ = std::move(node);
-      return;
+      return {};
     }
     Open& parent = open_.back();
     if (parent.node.kind == Node::Kind::list) {
@@ -146,22 +153,94 @@ class TreeBuilder final : public YAML::EventHandler {
       parent.node.entries.back().value = std::move(node);
       parent.has_key = false;
     } else {
-      if (node.kind != Node::Kind::scalar) throw YAML::ParserException(mark, "a key must be a word");
+      if (node.kind != Node::Kind::scalar) return fault(node.mark, "a key must be a word");
       parent.node.entries.push_back({std::move(node.text), node.mark, {}});
       parent.has_key = true;
     }
+    return {};
   }
+
+  Step charge(Mark mark, std::size_t bytes) {
+    tree_bytes_ += bytes;
+    if (tree_bytes_ > tree_bytes_max) return fault(mark, "the document unfolds to more than 256 MiB");
+    return {};
+  }
+
+  static Step too_deep(Mark mark) { return fault(mark, "nested deeper than 16 levels"); }
 
   Node root_;
   std::vector<Open> open_;
-  std::unordered_map<YAML::anchor_t, Node> anchors_;
+  std::unordered_map<std::string, Node> anchors_;
   std::size_t tree_bytes_ = 0;
 };
 
+// The library's parser over a text that outlives it.
+class Events {
+ public:
+  explicit Events(std::string_view text) : text_(text) {
+    valid_ = yaml_parser_initialize(&parser_) != 0;
+    if (!valid_) return;
+    yaml_parser_set_encoding(&parser_, YAML_UTF8_ENCODING);
+    yaml_parser_set_input_string(&parser_, reinterpret_cast<const unsigned char*>(text.data()), text.size());
+  }
+  ~Events() {
+    yaml_event_delete(&event_);
+    if (valid_) yaml_parser_delete(&parser_);
+  }
+  Events(const Events&) = delete;
+  Events& operator=(const Events&) = delete;
+
+  // Valid until the next one is asked for.
+  std::expected<const yaml_event_t*, Fault> next() {
+    yaml_event_delete(&event_);
+    event_ = {};
+    if (!valid_ || yaml_parser_parse(&parser_, &event_) == 0) return std::unexpected(why_not());
+    return &event_;
+  }
+
+ private:
+  Fault why_not() const {
+    if (!valid_ || parser_.problem == nullptr) return {{}, "out of memory"};
+    std::string reason = parser_.problem;
+    if (parser_.context != nullptr) reason += std::string(" ") + parser_.context;
+    return {parser_.error == YAML_READER_ERROR ? place_of(parser_.problem_offset) : mark_of(parser_.problem_mark),
+            reason};
+  }
+
+  // Bytes that are no characters have an offset only.
+  Mark place_of(std::size_t offset) const {
+    const std::string_view before = text_.substr(0, offset);
+    const std::size_t line_begin = before.rfind('\n') + 1;  // npos + 1 is 0
+    return {static_cast<int>(std::ranges::count(before, '\n')) + 1, static_cast<int>(before.size() - line_begin) + 1};
+  }
+
+  std::string_view text_;
+  yaml_parser_t parser_{};
+  yaml_event_t event_{};
+  bool valid_ = false;
+};
+
+std::expected<Node, Fault> build_tree(std::string_view text) {
+  Events events(text);
+  TreeBuilder builder;
+  bool begun = false;
+  for (;;) {
+    const auto event = events.next();
+    if (!event) return std::unexpected(event.error());
+    const yaml_event_type_t type = (*event)->type;
+    if (type == YAML_STREAM_END_EVENT) return builder.take_root();
+    if (type == YAML_DOCUMENT_START_EVENT && std::exchange(begun, true)) {
+      return fault(mark_of((*event)->start_mark), std::string(second_document));
+    }
+    if (Step step = builder.take(**event); !step) return std::unexpected(step.error());
+  }
+}
+
 // The usual cause by far: `host: *.example.com` is an alias to YAML.
 std::string_view remedy_for(std::string_view reason) {
-  const bool about_alias = reason.find("alias") != std::string_view::npos || reason == YAML::ErrorMsg::UNKNOWN_ANCHOR;
-  if (about_alias) return "put quotes around a value that begins with *, as in \"*.example.com\"";
+  if (reason.find("alias") != std::string_view::npos) {
+    return "put quotes around a value that begins with *, as in \"*.example.com\"";
+  }
   return "look for a missing colon, quote or bracket here or in the line above, and for tabs";
 }
 
@@ -182,27 +261,15 @@ std::expected<Node, Diagnostic> parse_document(std::string_view text, const std:
   if (text.size() > text_bytes_max) {
     return std::unexpected(Diagnostic{file, 0, 0, "", "the file is larger than 16 MiB", "split the work over routers"});
   }
-  const auto refused = [&file](const YAML::Mark& at, const std::string& reason) {
-    const Mark mark = mark_of(at);
+  auto root = build_tree(text);
+  if (root) return std::move(*root);
+  const auto& [mark, reason] = root.error();
+  if (reason == second_document) {
     return std::unexpected(
-        Diagnostic{file, mark.line, mark.column, "", "not valid YAML: " + reason, std::string(remedy_for(reason))});
-  };
-  std::istringstream stream{std::string(text)};
-  try {
-    YAML::Parser parser(stream);
-    TreeBuilder builder;
-    if (!parser.HandleNextDocument(builder)) return Node{};
-    TreeBuilder second;
-    if (parser.HandleNextDocument(second)) {
-      return std::unexpected(
-          Diagnostic{file, 0, 0, "", "the file holds more than one document", "remove what follows the first \"---\""});
-    }
-    return builder.take();
-  } catch (const YAML::Exception& error) {
-    return refused(error.mark, error.msg);
-  } catch (const std::exception& error) {
-    return refused(YAML::Mark::null_mark(), error.what());
+        Diagnostic{file, mark.line, mark.column, "", reason, "remove what follows the first \"---\""});
   }
+  return std::unexpected(
+      Diagnostic{file, mark.line, mark.column, "", "not valid YAML: " + reason, std::string(remedy_for(reason))});
 }
 
 Mark locate(const Node& root, std::string_view key) {

@@ -1,5 +1,5 @@
-// A YAML text as a tree of plain nodes with their places. The library's own tree is not used: it drops the marks of
-// keys, keeps one of two equal keys without a word, and copies aliases without a bound.
+// A YAML text as a tree of plain nodes with their places, built from the events of libyaml: a tree that serves
+// configuration keeps the marks of keys and both of two equal ones, and bounds what aliases unfold to.
 #pragma once
 
 #include <expected>

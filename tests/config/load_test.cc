@@ -205,6 +205,24 @@ TEST(Load, StopsAtSyntaxErrorsWithTheirPlace) {
   EXPECT_THAT(errors("listeners: []\n---\nlisteners: []\n"), ElementsAre(HasSubstr("more than one document")));
 }
 
+TEST(Load, FindsThePlaceOfBytesThatAreNoText) {
+  EXPECT_THAT(errors("listeners: []\nio: \"\xff\"\n"), ElementsAre(testing::StartsWith("2:6: not valid YAML: ")));
+  EXPECT_THAT(errors("\xff"), ElementsAre(testing::StartsWith("1:1: not valid YAML: ")));
+}
+
+TEST(Load, TakesTheWordsForNothingAsNothing) {
+  loaded("listeners: ~\nroutes: null\nlimits:\n");
+  EXPECT_THAT(errors_with_listener("io: ~\n"), ElementsAre(HasSubstr("found nothing")));
+  EXPECT_THAT(errors_with_listener("io: \"null\"\n"), ElementsAre(HasSubstr("found \"null\"")));
+  EXPECT_THAT(errors_with_listener("io: ''\n"), ElementsAre(HasSubstr("found \"\"")));
+}
+
+TEST(Load, RefusesTagsOfOthers) {
+  loaded("listeners: !!seq []\nio: !!str epoll\n");
+  EXPECT_THAT(errors("listeners: !mine []\n"),
+              ElementsAre(HasSubstr("1:12: not valid YAML: tags such as \"!mine\" have no meaning here")));
+}
+
 TEST(Load, UnfoldsAliases) {
   const Loaded shared = loaded(std::string(listener) +
                                "backends:\n"
@@ -223,6 +241,7 @@ TEST(Load, RefusesAliasesThatUnfoldWithoutBound) {
   }
   EXPECT_THAT(errors(bomb), ElementsAre(HasSubstr("unfolds to more than 256 MiB")));
   EXPECT_THAT(errors("a: &a [*a]\n"), ElementsAre(HasSubstr("names a node that it is a part of")));
+  EXPECT_THAT(errors("a: *b\n"), ElementsAre(HasSubstr("names a node that is not there; put quotes around")));
 }
 
 TEST(Load, RefusesDepthAndSizeWithoutBound) {
