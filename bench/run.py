@@ -7,6 +7,7 @@ one run mean anything; `--table [FILE]` prints the newest (or the given) result 
 
 import argparse
 import datetime
+import itertools
 import json
 import os
 import pathlib
@@ -77,22 +78,24 @@ def fill_with_routes(arena, chosen):
             arena.add_with_routes(name, count)
 
 
-def measure(workload, arena, options):
-    entered = [one for one in arena.contestants if workload.scheme in one.serves]
-    idle = workload.unit == "kib"
+def measure(together, arena, options):
+    """Workloads that are to be compared with each other take turns too."""
+    idle = together[0].unit == "kib"
+    entered = [(workload, one) for workload in together for one in arena.contestants if workload.scheme in one.serves]
     if idle:
-        entered = [one for one in entered if not one.name.startswith("relay")]  # holds two sockets and has no idle state
-    rounds = {one.name: [] for one in entered}
-    for one in entered:
+        entered = [pair for pair in entered if not pair[1].name.startswith("relay")]  # holds two sockets and has no idle state
+    rounds = {workload.name: {} for workload in together}
+    for workload, one in entered:
+        rounds[workload.name][one.name] = []
         warm_up(workload, one, options)
     for cycle in range(min(3, options.cycles) if idle else options.cycles):
         turn = cycle % len(entered)
-        for one in entered[turn:] + entered[:turn]:  # nobody always follows the same one
+        for workload, one in entered[turn:] + entered[:turn]:  # nobody always follows the same one
             if idle:
                 arena.restart(one)
                 warm_up(workload, one, options)
-            rounds[one.name].append(window(workload, one, options.seconds, options.idle))
-    return {"title": workload.title, "unit": workload.unit, "rounds": rounds}
+            rounds[workload.name][one.name].append(window(workload, one, options.seconds, options.idle))
+    return {workload.name: {"title": workload.title, "unit": workload.unit, "rounds": rounds[workload.name]} for workload in together}
 
 
 def warm_up(workload, contestant, options):
@@ -132,9 +135,10 @@ def main():
         fill(arena, options.without)
         fill_with_routes(arena, chosen)
         result["contestants"] = {one.name: {"version": one.version, "peer": one.peer} for one in arena.contestants}
-        for workload in chosen:
-            print(f"bench {workload.name}", file=sys.stderr, flush=True)
-            result["workloads"][workload.name] = measure(workload, arena, options)
+        for _, group in itertools.groupby(chosen, key=lambda workload: workload.group or workload.name):
+            together = list(group)
+            print("bench", *(workload.name for workload in together), file=sys.stderr, flush=True)
+            result["workloads"].update(measure(together, arena, options))
     report.print_rows(result)
     if not options.quick or options.keep:
         keep(result)

@@ -26,6 +26,7 @@ class Workload:
     options: tuple = ()
     script_arguments: tuple = ()  # of wrk's script
     mode: str = ""  # of bench/connect.cc or bench/tunnels.cc, or h2load; "" is wrk
+    group: str = ""  # workloads of one group, which follow each other, are measured in turns
     unit: str = "us"  # us: CPU microseconds per request; mb: MB per CPU second; kib: KiB per idle connection
 
 
@@ -48,7 +49,7 @@ WORKLOADS = [
     Workload("tcp_small", "TCP, 128 B both ways, 64 connections", "tcp", options=("-c", "64")),
     Workload("tcp_big", "TCP, 1 MiB", "tcp", "/big", ("-c", "16"), unit="mb"),
     *(Workload(f"routes_{count}", f"h1 keep-alive, {count:,} routes", f"routes-{count}", options=("-c", "64", "-s", str(ROUTES_SCRIPT)),
-               script_arguments=(str(count),)) for count in ROUTES),
+               script_arguments=(str(count),), group="routes") for count in ROUTES),
     Workload("idle_plain", "idle client connection, plain", "plain", mode="plain-hold", unit="kib"),
     Workload("idle_tls", "idle client connection, TLS", "tls", mode="tls-hold", unit="kib"),
 ]
