@@ -44,6 +44,8 @@ enum class Side : std::uint8_t { none, client, backend, self };
   X(client_too_many,           client,    0, "the client has as many connections open as it may")                  \
   X(route_not_found,           client,  404, "no route matches the host and path")                                 \
   X(backend_empty,             backend, 503, "the backend has no endpoint that may take the request")              \
+  X(queue_full,                backend, 503, "as many requests as may already wait for an endpoint")               \
+  X(queue_timeout,             backend, 503, "no endpoint had room for the request in time")                       \
   X(backend_refused,           backend, 502, "the endpoint refused the connection")                                \
   X(backend_unreachable,       backend, 502, "the endpoint cannot be reached")                                     \
   X(backend_connect_timeout,   backend, 504, "the endpoint did not answer the connection attempt")                 \
@@ -68,6 +70,8 @@ enum class Side : std::uint8_t { none, client, backend, self };
   X(backend_idle_timeout,      none,      0, "the pooled connection was not needed for too long")                  \
   X(backend_idle_budget,       none,      0, "the pool holds as many idle connections as it may")                  \
   X(endpoint_gone,             none,      0, "the endpoint left the configuration")                                \
+  X(endpoint_draining,         none,      0, "the endpoint takes no new work")                                     \
+  X(drain_deadline,            none,    503, "the endpoint was to stop, and its work took too long")               \
   X(tunnel_closed,             none,      0, "one end of the tunnel finished")                                     \
   X(tunnel_idle_timeout,       none,      0, "nothing went through the tunnel for too long")                       \
   X(tunnel_max_age,            none,      0, "the tunnel was as old as it may get")                                \

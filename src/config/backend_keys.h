@@ -62,10 +62,27 @@ inline constexpr Key<routes::BackendHttp2Model> backend_http2_keys[] = {
     {"max_age", duration<&routes::BackendHttp2Model::max_age>, "after it a connection takes no new request"},
 };
 
+inline constexpr Key<routes::QueueModel> queue_keys[] = {
+    {"limit", count<&routes::QueueModel::limit>, "most requests that wait in one worker; 0: none waits"},
+    {"timeout", duration<&routes::QueueModel::timeout>, "how long a request waits before it gets 503"},
+};
+
+inline constexpr Key<routes::EndpointLimitsModel> endpoint_limits_keys[] = {
+    {"requests", count<&routes::EndpointLimitsModel::requests>, "most requests and tunnels at a time; 0: no limit"},
+    {"connections", count<&routes::EndpointLimitsModel::connections>,
+     "most open connections, idle ones too; 0: no limit"},
+};
+
+inline constexpr Key<routes::BackendModel> drain_keys[] = {
+    {"deadline", duration<&routes::BackendModel::drain_deadline>,
+     "what an endpoint still has to do this long after it was to stop is cut"},
+};
+
 inline constexpr Key<routes::BackendModel> backend_keys[] = {
     {"name", text<&routes::BackendModel::name>, "unique; routes name it", Need::required},
     {"balance", choice<&routes::BackendModel::balance, balance_words>, "how an endpoint is chosen"},
-    {"endpoints", list<&routes::BackendModel::endpoints, endpoint_keys>, "may be empty: requests then get 503"},
+    {"endpoints", list<&routes::BackendModel::endpoints, endpoint_keys>,
+     "may be empty: requests then wait in the queue"},
     {"timeouts", group<routes::BackendModel, backend_timeouts_keys>, "of connections to its endpoints"},
     {"keepalive", group<routes::BackendModel, keepalive_keys>, "of connections without work"},
     {"retries", count<&routes::BackendModel::retries>,
@@ -77,6 +94,11 @@ inline constexpr Key<routes::BackendModel> backend_keys[] = {
     {"http2", section<&routes::BackendModel::http2, backend_http2_keys>, "of HTTP/2 connections"},
     {"proxy_protocol", choice<&routes::BackendModel::proxy_protocol, proxy_protocol_words>,
      "each connection begins with a PROXY header of this version, which says who the client is"},
+    {"queue", section<&routes::BackendModel::queue, queue_keys>,
+     "requests that no endpoint may take at the moment wait, routes in turn"},
+    {"endpoint_limits", section<&routes::BackendModel::endpoint_limits, endpoint_limits_keys>,
+     "what one worker gives to one endpoint at a time; more waits in the queue"},
+    {"drain", group<routes::BackendModel, drain_keys>, "of endpoints that leave or are to take no new work"},
 };
 
 }  // namespace ebb::config

@@ -118,6 +118,9 @@ std::vector<KeySection> key_sections() {
       describe("backends[].keepalive", Keys<BackendModel>(keepalive_keys)),
       describe("backends[].tls", Keys<BackendTlsModel>(backend_tls_keys)),
       describe("backends[].http2", Keys<BackendHttp2Model>(backend_http2_keys)),
+      describe("backends[].queue", Keys<routes::QueueModel>(queue_keys)),
+      describe("backends[].endpoint_limits", Keys<routes::EndpointLimitsModel>(endpoint_limits_keys)),
+      describe("backends[].drain", Keys<BackendModel>(drain_keys)),
   };
 }
 

@@ -67,6 +67,7 @@ base::Result<Handle> Backends::connect(Handle endpoint_handle, const BackendTarg
   if (target.tls) connection.secure = std::make_unique<SecureBackendLayer>(target.tls);
   endpoint.connections += 1;
   endpoint.idle_budget.at_work(core_.reactor.now(), endpoint.connections - endpoint.idle);
+  endpoint.tally.connects += 1;
   core_.counters.backend_opened += 1;
   core_.arm(connection.timer, target.model.connect_timeout);
   return self;
@@ -145,7 +146,7 @@ void Backends::release(Handle handle, bool keep) {
   connection.served += 1;
   if (!keep) return close(handle, Cause::close_requested);
   if (core_.stopping) return close(handle, Cause::shutdown);
-  if (!endpoint.listed || endpoint.wish != routes::EndpointState::ready) return close(handle, Cause::endpoint_gone);
+  if (endpoint.draining()) return close(handle, endpoint.drain_cause());
   if (!connection.idle_limits.keep_any()) return close(handle, Cause::backend_idle_budget);
   pool(connection);
 }
@@ -194,6 +195,17 @@ void Backends::close_all(Cause cause) {
   std::vector<Handle> all;
   connections_.for_each([&all](Handle handle, BackendConnection&) { all.push_back(handle); });
   for (const Handle handle : all) close(handle, cause);
+}
+
+void Backends::fail_all(Handle endpoint, Cause cause) {
+  std::vector<Handle> all;
+  connections_.for_each([&all, endpoint](Handle handle, const BackendConnection& connection) {
+    if (connection.endpoint == endpoint && !connection.life.ended()) all.push_back(handle);
+  });
+  for (const Handle handle : all) {
+    BackendConnection& connection = *connections_.find(handle);
+    if (!connection.life.ended()) fail(connection, cause);
+  }
 }
 
 void Backends::on_connected(Handle handle) {

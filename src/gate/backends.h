@@ -47,6 +47,8 @@ class Backends : public Back {
   void close(base::Handle connection, base::Cause cause, reactor::CloseMode mode = reactor::CloseMode::drop);
   void close_idle(EndpointState& endpoint, base::Cause cause);
   void close_all(base::Cause cause);
+  // Everything that is open to the endpoint; exchanges are told.
+  void fail_all(base::Handle endpoint, base::Cause cause);
 
   void on_connected(base::Handle connection);
   void on_received(base::Handle connection, base::Slice bytes);

@@ -4,10 +4,13 @@
 
 namespace ebb::gate {
 
+using lifecycle::Standing;
+
 namespace {
 
-bool may_take(const EndpointState* endpoint, routes::EndpointState wish) {
-  return endpoint != nullptr && endpoint->wish == wish && endpoint->weight > 0;
+bool may_take(const Endpoints& endpoints, const EndpointState* endpoint, Standing standing) {
+  return endpoint != nullptr && endpoint->standing() == standing && endpoint->weight > 0 &&
+         endpoints.has_room(*endpoint);
 }
 
 bool contains(std::span<const base::Handle> handles, base::Handle handle) {
@@ -15,18 +18,18 @@ bool contains(std::span<const base::Handle> handles, base::Handle handle) {
 }
 
 // Weighted: each round an endpoint gets as many turns as its weight. The cursor counts turns, not endpoints.
-base::Handle next_turn(Endpoints& endpoints, BackendView& view, routes::EndpointState wish,
+base::Handle next_turn(Endpoints& endpoints, BackendView& view, Standing standing,
                        std::span<const base::Handle> tried) {
   std::uint64_t turns = 0;
   for (const base::Handle handle : view.endpoints) {
     const EndpointState* endpoint = endpoints.find(handle);
-    if (may_take(endpoint, wish) && !contains(tried, handle)) turns += endpoint->weight;
+    if (may_take(endpoints, endpoint, standing) && !contains(tried, handle)) turns += endpoint->weight;
   }
   if (turns == 0) return {};
   std::uint64_t turn = view.cursor++ % turns;
   for (const base::Handle handle : view.endpoints) {
     const EndpointState* endpoint = endpoints.find(handle);
-    if (!may_take(endpoint, wish) || contains(tried, handle)) continue;
+    if (!may_take(endpoints, endpoint, standing) || contains(tried, handle)) continue;
     if (turn < endpoint->weight) return handle;
     turn -= endpoint->weight;
   }
@@ -34,7 +37,7 @@ base::Handle next_turn(Endpoints& endpoints, BackendView& view, routes::Endpoint
 }
 
 // The least (active + 1) / weight; ties go round, so that an idle backend is used evenly.
-base::Handle least_busy(Endpoints& endpoints, BackendView& view, routes::EndpointState wish,
+base::Handle least_busy(Endpoints& endpoints, BackendView& view, Standing standing,
                         std::span<const base::Handle> tried) {
   base::Handle best;
   std::uint64_t best_load = 0;
@@ -45,7 +48,7 @@ base::Handle least_busy(Endpoints& endpoints, BackendView& view, routes::Endpoin
     const std::size_t index = start + i < count ? start + i : start + i - count;
     const base::Handle handle = view.endpoints[index];
     const EndpointState* endpoint = endpoints.find(handle);
-    if (!may_take(endpoint, wish) || contains(tried, handle)) continue;
+    if (!may_take(endpoints, endpoint, standing) || contains(tried, handle)) continue;
     const std::uint64_t load = std::uint64_t{endpoint->active} + 1;
     if (!best || load * best_weight < best_load * endpoint->weight) {
       best = handle;
@@ -60,9 +63,9 @@ base::Handle least_busy(Endpoints& endpoints, BackendView& view, routes::Endpoin
 
 base::Handle choose_endpoint(Endpoints& endpoints, BackendView& view, routes::Balance balance,
                              std::span<const base::Handle> tried) {
-  for (const routes::EndpointState wish : {routes::EndpointState::ready, routes::EndpointState::leaving}) {
-    const base::Handle chosen = balance == routes::Balance::round_robin ? next_turn(endpoints, view, wish, tried)
-                                                                        : least_busy(endpoints, view, wish, tried);
+  for (const Standing standing : {Standing::chosen, Standing::leaving, Standing::doubtful}) {
+    const base::Handle chosen = balance == routes::Balance::round_robin ? next_turn(endpoints, view, standing, tried)
+                                                                        : least_busy(endpoints, view, standing, tried);
     if (chosen) return chosen;
   }
   return {};

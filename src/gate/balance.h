@@ -1,5 +1,5 @@
-// Which endpoint takes a request. Ready endpoints first; leaving ones (terminating, still serving) only when no ready
-// one is left; drain and maint never.
+// Which endpoint takes a request: of those that stand best (lifecycle/endpoint.h) and have room, the one that the
+// backend's way of balancing prefers.
 //
 // Before: routes/match. Next: gate/backends.
 #pragma once

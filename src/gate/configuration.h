@@ -22,12 +22,6 @@ struct Configuration {
   std::vector<std::shared_ptr<const EndpointList>> endpoints{};           // by backend; empty: as the snapshot lists
 };
 
-// The endpoints of one backend in this worker, and where the last choice stopped.
-struct BackendView {
-  std::vector<base::Handle> endpoints;  // of Endpoints, in the order of the snapshot
-  std::uint32_t cursor = 0;
-};
-
 class LocalSnapshot {
  public:
   LocalSnapshot(Configuration configuration, std::uint64_t& alive)
@@ -45,7 +39,7 @@ class LocalSnapshot {
   std::shared_ptr<const wire::ClientContext> backend_tls(std::uint32_t backend) const {
     return backend < configuration_.backend_tls.size() ? configuration_.backend_tls[backend] : nullptr;
   }
-  std::vector<BackendView> views;  // by backend
+  std::vector<base::Handle> views;  // of Endpoints, by backend: old snapshots follow the live list too
 
  private:
   friend class SnapshotRef;

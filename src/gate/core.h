@@ -2,6 +2,7 @@
 // the Worker; nothing in here is seen by another thread.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -33,7 +34,8 @@ enum OwnerKind : std::uint32_t {
   owner_backend,
   owner_exchange,
   owner_datagrams,
-  owner_flow
+  owner_flow,
+  owner_endpoint
 };
 
 // Unsent output above this stops the side that produces it; the rest of a body waits in the kernel's buffers.
@@ -44,6 +46,15 @@ inline constexpr std::uint64_t pump_bytes_min = std::uint64_t{64} << 10;
 inline constexpr std::size_t copy_bytes_max = 2048;
 // How long a finished connection is listened to (RFC 9112 9.6).
 inline constexpr base::Duration linger_time = std::chrono::seconds{2};
+
+class Worker;
+
+// The way from one worker to the others: the task runs on that worker's thread, soon.
+struct Siblings {
+  std::size_t self = 0;
+  std::size_t count = 1;
+  std::function<void(std::size_t worker, std::move_only_function<void(Worker&)> task)> post{};  // null: alone
+};
 
 struct Core {
   reactor::Reactor& reactor;
@@ -56,6 +67,7 @@ struct Core {
   bool stopping = false;  // answers now end their connections
   std::uint32_t clients_max = UINT32_MAX;
   ClientLimits* client_limits = nullptr;
+  Siblings siblings{};
   base::Rng random{0};
   std::unique_ptr<routes::RateTable> rates{};  // made when a route asks for it
 

@@ -144,14 +144,14 @@ void Datagrams::pass_on(Flow& flow, const Listener& listener, std::string_view b
 // ---- endpoints ---------------------------------------------------------------------------------------------------
 
 bool Datagrams::place(Flow& flow, const Listener& listener) {
-  const std::uint64_t generation = core_.current->snapshot().generation();
-  BackendView& view = core_.current->views[listener.backend];
+  const std::uint64_t version = core_.endpoints->version();
+  BackendView& view = core_.endpoints->view(core_.current->views[listener.backend]);
   const bool placed = flow.life.is(State::placed);
-  if (placed && (flow.generation == generation || path_suits(flow, view))) {
-    flow.generation = generation;
+  if (placed && (flow.version == version || path_suits(flow, view))) {
+    flow.version = version;
     return true;
   }
-  flow.generation = generation;
+  flow.version = version;
   const routes::Backend& backend = backend_of(listener);
   const Handle chosen = choose(flow, view, backend.model.balance);
   if (placed && chosen == flow.path.endpoint) return true;  // leaving, but there is no better one
@@ -165,7 +165,7 @@ bool Datagrams::place(Flow& flow, const Listener& listener) {
 
 bool Datagrams::path_suits(const Flow& flow, const BackendView& view) {
   const EndpointState* endpoint = core_.endpoints->find(flow.path.endpoint);
-  return endpoint->wish == routes::EndpointState::ready &&
+  return endpoint->standing() == lifecycle::Standing::chosen &&
          std::find(view.endpoints.begin(), view.endpoints.end(), flow.path.endpoint) != view.endpoints.end();
 }
 
@@ -183,7 +183,7 @@ bool Datagrams::open_path(Flow& flow, Handle handle, const routes::Backend& back
     if (flow.trouble != Cause::resource_limit) flow.refused_by = handle;
     return false;
   }
-  endpoint.active += 1;
+  core_.endpoints->attach(endpoint);
   endpoint.connections += 1;
   flow.path = {*opened, handle};
   flow.backend = backend.label;
@@ -198,7 +198,7 @@ bool Datagrams::open_path(Flow& flow, Handle handle, const routes::Backend& back
 // The old socket stays open until the next move: answers may be on their way.
 void Datagrams::withdraw(Flow& flow) {
   close_path(flow.former);
-  core_.endpoints->find(flow.path.endpoint)->active -= 1;
+  core_.endpoints->detach(flow.path.endpoint);
   flow.former = std::exchange(flow.path, {});
   flow.trouble = Cause::endpoint_gone;
   step(flow, Event::withdrawn);
@@ -207,7 +207,7 @@ void Datagrams::withdraw(Flow& flow) {
 void Datagrams::refuse(Flow& flow, Cause cause) {
   flow.refused_by = flow.path.endpoint;
   flow.trouble = cause;
-  core_.endpoints->find(flow.path.endpoint)->active -= 1;
+  core_.endpoints->detach(flow.path.endpoint);
   close_path(flow.path);
   step(flow, Event::refused);
 }
@@ -266,7 +266,7 @@ void Datagrams::step(Flow& flow, Event event) {
 void Datagrams::end(Flow& flow, Event event, Cause cause) {
   step(flow, event);
   record(flow, cause);
-  if (flow.path.socket) core_.endpoints->find(flow.path.endpoint)->active -= 1;
+  if (flow.path.socket) core_.endpoints->detach(flow.path.endpoint);
   close_path(flow.path);
   close_path(flow.former);
   flows_.erase(flow.self);

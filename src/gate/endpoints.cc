@@ -1,43 +1,262 @@
 #include "gate/endpoints.h"
 
+#include <algorithm>
+
 #include "gate/backends.h"
+#include "gate/exchanges.h"
 #include "gate/h2_backends.h"
 
 namespace ebb::gate {
 
+using base::Cause;
+using base::Handle;
+using lifecycle::Health;
+using lifecycle::Membership;
+using lifecycle::Standing;
+
 void Endpoints::enter(LocalSnapshot& snapshot) {
-  endpoints_.for_each([](base::Handle, EndpointState& endpoint) { endpoint.listed = false; });
-  for (const routes::Backend& backend : snapshot.snapshot().backends()) {
-    BackendView& view = snapshot.views.emplace_back();
-    for (const routes::Endpoint& listed : backend.endpoints) {
-      base::Handle& handle = by_identity_[listed.identity];
-      if (endpoints_.find(handle) == nullptr) handle = endpoints_.emplace();
-      EndpointState& endpoint = *endpoints_.find(handle);
-      endpoint.identity = listed.identity;
-      endpoint.address = listed.model.address;
-      endpoint.label = listed.label;
-      endpoint.weight = listed.model.weight;
-      endpoint.wish = listed.model.state;
-      endpoint.listed = true;
-      view.endpoints.push_back(handle);
-    }
+  views_.for_each([](Handle, BackendView& view) { view.listed = false; });
+  const std::vector<routes::Backend>& backends = snapshot.snapshot().backends();
+  const auto& lists = snapshot.configuration().endpoints;
+  for (std::size_t i = 0; i < backends.size(); ++i) {
+    const routes::BackendModel& model = backends[i].model;
+    const Handle handle = view_named(model.name);
+    BackendView& view = *views_.find(handle);
+    view.listed = true;
+    view.limits = model.endpoint_limits;
+    view.drain_deadline = model.drain_deadline;
+    snapshot.views.push_back(handle);
+    take_list(handle, i < lists.size() ? *lists[i] : endpoint_list(backends[i]));
   }
-  std::vector<base::Handle> leaving;
-  endpoints_.for_each([&leaving](base::Handle handle, EndpointState& endpoint) {
-    if (!endpoint.listed || endpoint.wish != routes::EndpointState::ready) leaving.push_back(handle);
+  std::vector<Handle> unlisted;
+  views_.for_each([&unlisted](Handle handle, BackendView& view) {
+    if (!view.listed) unlisted.push_back(handle);
   });
-  for (const base::Handle handle : leaving) {
-    core_.backends->close_idle(*endpoints_.find(handle), base::Cause::endpoint_gone);
-    core_.h2_backends->retire(*endpoints_.find(handle), base::Cause::endpoint_gone);
-    settle(handle);
+  for (const Handle handle : unlisted) take_list(handle, {});
+  unlisted_views_ = !unlisted.empty();
+}
+
+Handle Endpoints::view_named(const std::string& name) {
+  Handle& handle = by_name_[name];
+  if (views_.find(handle) == nullptr) {
+    handle = views_.emplace();
+    views_.find(handle)->name = name;
+  }
+  return handle;
+}
+
+bool Endpoints::change(const EndpointList& list) {
+  const auto known = by_name_.find(list.backend);
+  if (known == by_name_.end() || !views_.find(known->second)->listed) return false;
+  take_list(known->second, list);
+  return true;
+}
+
+void Endpoints::take_list(Handle view_handle, const EndpointList& list) {
+  BackendView& view = *views_.find(view_handle);
+  version_ += 1;
+  std::vector<Handle> before = std::exchange(view.endpoints, {});
+  view.endpoints.reserve(list.endpoints.size());
+  for (const ListedEndpoint& listed : list.endpoints) {
+    Handle& handle = by_identity_[listed.identity];
+    const bool known = endpoints_.find(handle) != nullptr;
+    if (!known) handle = endpoints_.emplace();
+    EndpointState& endpoint = *endpoints_.find(handle);
+    if (!known) {
+      endpoint.self = handle;
+      endpoint.view = view_handle;
+      endpoint.identity = listed.identity;
+      endpoint.address = listed.address;
+      endpoint.drain_timer.set_owner({owner_endpoint, handle});
+    }
+    const bool was_draining = known && endpoint.draining();
+    if (!known || endpoint.membership != listed.membership || endpoint.wish != listed.wish) note_change(endpoint);
+    endpoint.label = listed.label;
+    endpoint.weight = listed.weight;
+    endpoint.membership = listed.membership;
+    endpoint.wish = listed.wish;
+    endpoint.listing = version_;
+    view.endpoints.push_back(handle);
+    drain_or_not(endpoint, was_draining);
+  }
+  for (const Handle handle : before) {
+    const EndpointState* endpoint = endpoints_.find(handle);
+    if (endpoint != nullptr && endpoint->listing != version_) leave(handle);
+  }
+  wake(view_handle);
+}
+
+void Endpoints::leave(Handle handle) {
+  EndpointState& endpoint = *endpoints_.find(handle);
+  const bool was_draining = endpoint.draining();
+  endpoint.membership = Membership::gone;
+  note_change(endpoint);
+  drain_or_not(endpoint, was_draining);
+  settle(handle);
+}
+
+// The work that it has may end by itself until the deadline; what waits in the pool is of no more use.
+void Endpoints::drain_or_not(EndpointState& endpoint, bool was_draining) {
+  if (!endpoint.draining()) return endpoint.drain_timer.disarm();
+  core_.backends->close_idle(endpoint, endpoint.drain_cause());
+  core_.h2_backends->retire(endpoint, endpoint.drain_cause());
+  const bool begins = !was_draining || !endpoint.drain_timer.armed();
+  if (begins && endpoint.active > 0) core_.arm(endpoint.drain_timer, views_.find(endpoint.view)->drain_deadline);
+}
+
+void Endpoints::note_change(EndpointState& endpoint) { endpoint.since = core_.reactor.clock().wall(); }
+
+void Endpoints::set_health(std::uint64_t identity, Health health, Cause why, bool condemn) {
+  EndpointState* endpoint = find_identity(identity);
+  if (endpoint == nullptr) return;
+  version_ += 1;
+  endpoint->health = health;
+  endpoint->why = why;
+  endpoint->since = core_.reactor.clock().wall();
+  wake(endpoint->view);
+  if (health != Health::down) return;
+  const Handle handle = endpoint->self;
+  core_.backends->close_idle(*endpoint, why);
+  core_.h2_backends->retire(*endpoint, why);
+  if (condemn) core_.backends->fail_all(handle, why);
+}
+
+void Endpoints::tell_when_idle(std::uint64_t identity, std::move_only_function<void()> callback) {
+  EndpointState* endpoint = find_identity(identity);
+  if (endpoint == nullptr || endpoint->active == 0) return callback();
+  endpoint->when_idle.push_back(std::move(callback));
+}
+
+EndpointState* Endpoints::find_identity(std::uint64_t identity) {
+  const auto known = by_identity_.find(identity);
+  return known == by_identity_.end() ? nullptr : endpoints_.find(known->second);
+}
+
+bool Endpoints::has_room(const EndpointState& endpoint) const {
+  const routes::EndpointLimitsModel& limits = views_.find(endpoint.view)->limits;
+  if (limits.requests > 0 && endpoint.active >= limits.requests) return false;
+  const bool reusable = endpoint.idle > 0 || !endpoint.multiplexed.empty();
+  return limits.connections == 0 || endpoint.connections < limits.connections || reusable;
+}
+
+bool Endpoints::has_room(const BackendView& view) {
+  return std::any_of(view.endpoints.begin(), view.endpoints.end(), [this](Handle handle) {
+    const EndpointState* endpoint = endpoints_.find(handle);
+    return endpoint != nullptr && endpoint->weight > 0 && endpoint->standing() != Standing::unavailable &&
+           has_room(*endpoint);
+  });
+}
+
+void Endpoints::detach(Handle handle) {
+  EndpointState* endpoint = endpoints_.find(handle);
+  if (endpoint == nullptr) return;
+  endpoint->active -= 1;
+  if (!views_.find(endpoint->view)->queue.empty()) wake(endpoint->view);
+  if (endpoint->active == 0) {
+    endpoint->drain_timer.disarm();
+    for (auto& callback : std::exchange(endpoint->when_idle, {})) callback();
+  }
+  settle(handle);
+}
+
+void Endpoints::settle(Handle handle) {
+  const EndpointState* endpoint = endpoints_.find(handle);
+  if (endpoint == nullptr || endpoint->membership != Membership::gone) return;
+  if (endpoint->connections > 0 || endpoint->active > 0) return;
+  by_identity_.erase(endpoint->identity);
+  endpoints_.erase(handle);
+}
+
+void Endpoints::on_timer(Handle handle) { core_.exchanges->end_of_endpoint(handle, Cause::drain_deadline); }
+
+void Endpoints::wake(Handle view) {
+  if (std::find(woken_.begin(), woken_.end(), view) == woken_.end()) woken_.push_back(view);
+}
+
+void Endpoints::forget_unlisted_views() {
+  if (!std::exchange(unlisted_views_, false)) return;
+  std::vector<Handle> forgotten;
+  views_.for_each([&forgotten](Handle handle, BackendView& view) {
+    if (!view.listed) forgotten.push_back(handle);
+  });
+  for (const Handle handle : forgotten) {
+    bool used = false;
+    endpoints_.for_each([&used, handle](Handle, EndpointState& endpoint) { used = used || endpoint.view == handle; });
+    if (used) {
+      unlisted_views_ = true;
+      continue;
+    }
+    by_name_.erase(views_.find(handle)->name);
+    views_.erase(handle);
   }
 }
 
-void Endpoints::settle(base::Handle handle) {
-  EndpointState* endpoint = endpoints_.find(handle);
-  if (endpoint == nullptr || endpoint->listed || endpoint->connections > 0 || endpoint->active > 0) return;
-  by_identity_.erase(endpoint->identity);
-  endpoints_.erase(handle);
+namespace {
+
+void count(lifecycle::ExchangeLife::State state, InFlight& in_flight) {
+  using State = lifecycle::ExchangeLife::State;
+  switch (state) {
+    case State::connecting: in_flight.connecting += 1; break;
+    case State::uploading:
+    case State::awaiting: in_flight.sent += 1; break;
+    case State::crossing:
+    case State::downloading: in_flight.streaming += 1; break;
+    case State::tunnelling: in_flight.tunnels += 1; break;
+    case State::choosing:
+    case State::held:
+    case State::ended: break;
+  }
+}
+
+}  // namespace
+
+std::vector<EndpointFacts> Endpoints::facts() {
+  std::unordered_map<std::uint32_t, InFlight> in_flight;  // by slot
+  core_.exchanges->for_each([&in_flight](Handle, const Exchange& exchange) {
+    if (exchange.endpoint) count(exchange.life.state(), in_flight[exchange.endpoint.slot]);
+  });
+  std::vector<EndpointFacts> all;
+  endpoints_.for_each([&](Handle handle, EndpointState& endpoint) {
+    EndpointFacts& facts = all.emplace_back();
+    facts.backend = views_.find(endpoint.view)->name;
+    facts.name = core_.labels.text(endpoint.label);
+    facts.identity = endpoint.identity;
+    facts.address = endpoint.address;
+    facts.weight = endpoint.weight;
+    facts.membership = endpoint.membership;
+    facts.wish = endpoint.wish;
+    facts.health = endpoint.health;
+    facts.why = endpoint.why;
+    facts.since = endpoint.since;
+    facts.in_flight = in_flight[handle.slot];
+    // What is not an exchange is a flow of datagrams.
+    facts.in_flight.tunnels += endpoint.active - facts.in_flight.total();
+    facts.connections = endpoint.connections;
+    facts.idle = endpoint.idle;
+    facts.requests = endpoint.tally.requests;
+    facts.failures = endpoint.tally.failures;
+    facts.retries = endpoint.tally.retries;
+    facts.connects = endpoint.tally.connects;
+    facts.connect_failures = endpoint.tally.connect_failures;
+    facts.bytes_in = endpoint.tally.bytes_in;
+    facts.bytes_out = endpoint.tally.bytes_out;
+    std::copy(std::begin(endpoint.tally.by_class), std::end(endpoint.tally.by_class), std::begin(facts.by_class));
+  });
+  return all;
+}
+
+std::size_t Endpoints::held() const {
+  std::size_t count = 0;
+  views_.for_each([&count](Handle, const BackendView& view) { count += view.queue.size(); });
+  return count;
+}
+
+std::vector<BackendFacts> Endpoints::backend_facts() {
+  std::vector<BackendFacts> all;
+  views_.for_each([&all](Handle, BackendView& view) {
+    all.push_back({view.name, static_cast<std::uint32_t>(view.queue.size()), view.held_ever, view.hold_timeouts});
+  });
+  return all;
 }
 
 }  // namespace ebb::gate

@@ -1,26 +1,53 @@
-// The endpoints that this worker knows: how busy each is, and its pool of idle connections. An endpoint keeps its
-// place over snapshots by its identity; one that left the configuration goes when its last connection has gone.
+// The endpoints that this worker knows: the three axes of each life, how busy it is, and its pool of idle connections;
+// and the live list of each backend with the requests that wait for it. Both outlive snapshots: an exchange that began
+// under an old one follows the list of today. An endpoint that left goes when nothing uses it any more.
+//
+// Before: gate/roster, in the control plane. Next: gate/balance.
 #pragma once
 
-#include <span>
+#include <functional>
+#include <string>
 #include <unordered_map>
+#include <vector>
 
 #include "base/list.h"
 #include "gate/backend_connection.h"
 #include "gate/core.h"
+#include "gate/endpoint_facts.h"
+#include "gate/endpoint_list.h"
+#include "lifecycle/endpoint.h"
+#include "lifecycle/hold_queue.h"
 #include "lifecycle/idle_budget.h"
 #include "lifecycle/idle_limit.h"
 
 namespace ebb::gate {
 
+// Since the worker started.
+struct EndpointTally {
+  std::uint64_t requests = 0;
+  std::uint64_t failures = 0;
+  std::uint64_t retries = 0;
+  std::uint64_t connects = 0;
+  std::uint64_t connect_failures = 0;
+  std::uint64_t bytes_in = 0;
+  std::uint64_t bytes_out = 0;
+  std::uint64_t by_class[6] = {};
+};
+
 struct EndpointState {
+  base::Handle self;
+  base::Handle view;  // of its backend
   std::uint64_t identity = 0;
   base::Address address;
   base::Label label = 0;
   std::uint32_t weight = 1;
-  routes::EndpointState wish = routes::EndpointState::ready;
-  bool listed = true;                             // in the current snapshot
-  std::uint32_t active = 0;                       // exchanges that use it
+  lifecycle::Membership membership = lifecycle::Membership::present;
+  lifecycle::Wish wish = lifecycle::Wish::ready;
+  lifecycle::Health health = lifecycle::Health::up;
+  base::Cause why = base::Cause::completed;       // of its health
+  base::WallTime since{};                         // when one of the three changed
+  std::uint64_t listing = 0;                      // the change of its list that it was last seen in
+  std::uint32_t active = 0;                       // exchanges and flows that use it
   std::uint32_t connections = 0;                  // open or opening
   std::uint32_t idle = 0;                         // of them, in the pool
   base::List<BackendConnection, IdleTag> pool{};  // front: used last
@@ -28,23 +55,87 @@ struct EndpointState {
   std::vector<base::Handle> multiplexed{};        // connections that speak HTTP/2, or are to
   bool speaks_h2 = false;                         // `auto`: what the last handshake has agreed on
   lifecycle::IdleLimit idle_limit{};              // how long it keeps the connections of the pool
+  base::Timer drain_timer;                        // armed while it has work that it must end
+  std::vector<std::move_only_function<void()>> when_idle{};
+  EndpointTally tally{};
+
+  bool draining() const { return lifecycle::draining(membership, wish); }
+  lifecycle::Standing standing() const { return lifecycle::standing({membership, wish, health, why}); }
+  // Why its connections close while it drains.
+  base::Cause drain_cause() const {
+    const bool gone = membership == lifecycle::Membership::gone;
+    return gone ? base::Cause::endpoint_gone : base::Cause::endpoint_draining;
+  }
+};
+
+// One backend in this worker.
+struct BackendView {
+  std::string name;
+  std::vector<base::Handle> endpoints;  // in the order of the list; those that are gone are not in it
+  std::uint32_t cursor = 0;             // where the last choice stopped
+  bool listed = true;                   // by the current snapshot
+  routes::EndpointLimitsModel limits;
+  base::Duration drain_deadline{};
+  lifecycle::HoldQueue queue;
+  std::uint64_t held_ever = 0;
+  std::uint64_t hold_timeouts = 0;
 };
 
 class Endpoints {
  public:
   explicit Endpoints(Core& core) : core_(core) {}
 
-  // Makes the views of a new snapshot. Endpoints that it does not list lose their pool at once.
+  // Takes the lists of a new snapshot and fills in its views. Endpoints that are not listed any more drain.
   void enter(LocalSnapshot& snapshot);
+  // One backend's list alone; false if no backend has that name.
+  bool change(const EndpointList& list);
+  // `condemn`: it is proven dead, so that all that is open to it fails now.
+  void set_health(std::uint64_t identity, lifecycle::Health health, base::Cause why, bool condemn);
+  // Tells once, when nothing here uses the endpoint; at once if so.
+  void tell_when_idle(std::uint64_t identity, std::move_only_function<void()> callback);
+
   EndpointState* find(base::Handle handle) { return endpoints_.find(handle); }
+  EndpointState* find_identity(std::uint64_t identity);
+  BackendView* find_view(base::Handle handle) { return views_.find(handle); }
+  BackendView& view(base::Handle handle) { return *views_.find(handle); }
+  // Whether any endpoint could take a request now.
+  bool has_room(const BackendView& view);
+  bool has_room(const EndpointState& endpoint) const;
+
+  void attach(EndpointState& endpoint) { endpoint.active += 1; }
   // Drops the endpoint if nothing refers to it any more.
+  void detach(base::Handle handle);
   void settle(base::Handle handle);
+  void on_timer(base::Handle endpoint);  // of a drain
+  // Views that no snapshot names; only when no old snapshot is alive.
+  void forget_unlisted_views();
+
+  // Counts every change of a list or of an axis.
+  std::uint64_t version() const { return version_; }
+  // Views whose requests should look again for an endpoint.
+  std::vector<base::Handle> take_woken() { return std::exchange(woken_, {}); }
+  void wake(base::Handle view);
+
+  std::vector<EndpointFacts> facts();
+  std::vector<BackendFacts> backend_facts();
   std::size_t size() const { return endpoints_.size(); }
+  std::size_t held() const;  // requests, of all backends
 
  private:
+  base::Handle view_named(const std::string& name);
+  void take_list(base::Handle view, const EndpointList& list);
+  void leave(base::Handle endpoint);
+  void drain_or_not(EndpointState& endpoint, bool was_draining);
+  void note_change(EndpointState& endpoint);
+
   Core& core_;
   base::SlotMap<EndpointState> endpoints_;
+  base::SlotMap<BackendView> views_;
   std::unordered_map<std::uint64_t, base::Handle> by_identity_;
+  std::unordered_map<std::string, base::Handle> by_name_;
+  std::vector<base::Handle> woken_;
+  std::uint64_t version_ = 0;
+  bool unlisted_views_ = false;
 };
 
 }  // namespace ebb::gate

@@ -48,6 +48,15 @@ std::string_view text_part(const Exchange& exchange, std::size_t index) {
   return std::string_view(exchange.text).substr(begin, exchange.text_ends[index] - begin);
 }
 
+void tally(EndpointTally& counts, const Exchange& exchange, Cause cause) {
+  counts.requests += 1;
+  counts.bytes_in += exchange.response_sent;
+  counts.bytes_out += exchange.request_bytes;
+  if (base::facts(cause).fault == base::Side::backend) counts.failures += 1;
+  const std::size_t status_class = exchange.status / 100;
+  if (status_class < std::size(counts.by_class)) counts.by_class[status_class] += 1;
+}
+
 bool is_grpc(const wire::Fields& fields) {
   const wire::Field* type = fields.find("content-type");
   return type != nullptr && type->value.starts_with("application/grpc");
@@ -110,18 +119,22 @@ void Exchanges::start(Handle handle) {
 // An endpoint, then a connection to it: from its pool, or a new one. A loop, because a connection attempt may fail at
 // once and another endpoint be asked.
 void Exchanges::choose(Exchange& exchange) {
-  LocalSnapshot& snapshot = *exchange.snapshot;
-  const routes::Backend& backend = snapshot.snapshot().backends()[exchange.backend_index];
-  BackendView& view = snapshot.views[exchange.backend_index];
+  const routes::Backend& backend = exchange.snapshot->snapshot().backends()[exchange.backend_index];
+  BackendView& view = view_of(exchange);
   for (;;) {
-    const Handle chosen = choose_endpoint(*core_.endpoints, view, backend.model.balance, exchange.tried);
+    Handle chosen = choose_endpoint(*core_.endpoints, view, backend.model.balance, exchange.tried);
+    // One that broke off is asked again, by a fresh connection, when there is no other; one that cannot be reached not.
+    if (!chosen && !exchange.tried.empty() && !lifecycle::unreachable(exchange.last_failure)) {
+      if (exchange.tries > retries(exchange)) return fail(exchange, Event::failed, exchange.last_failure);
+      chosen = choose_endpoint(*core_.endpoints, view, backend.model.balance, {});
+      exchange.fresh_only = true;
+    }
     EndpointState* endpoint = core_.endpoints->find(chosen);
-    // When every endpoint was tried, the last failure tells more than "empty".
-    if (endpoint == nullptr) return fail(exchange, Event::failed, exchange.last_failure);
+    if (endpoint == nullptr) return hold(exchange);
     exchange.tries += 1;
     begin_try(exchange);
     exchange.endpoint = chosen;
-    endpoint->active += 1;
+    core_.endpoints->attach(*endpoint);
     Back& back = back_for(backend.model, *endpoint, exchange.bytes_only);
     const bool shares = !exchange.bytes_only && backend.model.proxy_protocol == routes::ProxyProtocol::off;
     if (!exchange.fresh_only && shares) {
@@ -139,10 +152,12 @@ void Exchanges::choose(Exchange& exchange) {
       if (!exchange.request_whole) exchange.front->receive(exchange.client, Receive::paused);
       return arm_for_deadline(exchange);
     }
+    endpoint->tally.connect_failures += 1;
     detach_endpoint(exchange);
     exchange.tried.push_back(chosen);
     exchange.last_failure = opened.error().cause;
-    if (exchange.tries > retries(exchange)) return fail(exchange, Event::failed, exchange.last_failure);
+    const bool hopeless = exchange.last_failure == Cause::resource_limit || retries(exchange) == 0;
+    if (hopeless) return fail(exchange, Event::failed, exchange.last_failure);
     core_.counters.retries[static_cast<std::size_t>(exchange.last_failure)] += 1;
   }
 }
@@ -216,14 +231,7 @@ void Exchanges::attach(Exchange& exchange, Back& back, Handle backend) {
   send_request(exchange);
 }
 
-void Exchanges::detach_endpoint(Exchange& exchange) {
-  EndpointState* endpoint = core_.endpoints->find(exchange.endpoint);
-  if (endpoint != nullptr) {
-    endpoint->active -= 1;
-    core_.endpoints->settle(exchange.endpoint);
-  }
-  exchange.endpoint = {};
-}
+void Exchanges::detach_endpoint(Exchange& exchange) { core_.endpoints->detach(std::exchange(exchange.endpoint, {})); }
 
 void Exchanges::on_backend_failed(Handle handle, Cause cause, Delivery delivery) {
   Exchange* exchange = live(handle);
@@ -249,6 +257,10 @@ void Exchanges::retry_or_fail(Exchange& exchange, Cause cause, Delivery delivery
                                                      .tries_max = retries(exchange) + 1});
   if (verdict == RetryVerdict::no) return fail(exchange, Event::failed, cause);
   core_.counters.retries[static_cast<std::size_t>(cause)] += 1;
+  if (EndpointState* endpoint = core_.endpoints->find(exchange.endpoint); endpoint != nullptr) {
+    endpoint->tally.retries += 1;
+    if (!was_sent) endpoint->tally.connect_failures += 1;
+  }
   if (verdict == RetryVerdict::another_endpoint) exchange.tried.push_back(exchange.endpoint);
   exchange.last_failure = cause;
   exchange.fresh_only = exchange.fresh_only || verdict == RetryVerdict::fresh_connection;
@@ -269,6 +281,7 @@ bool Exchanges::response_has_begun(const Exchange& exchange) const {
 // The exchange ends without a response from the endpoint that could be passed on.
 void Exchanges::fail(Exchange& exchange, Event event, Cause cause) {
   if (response_has_begun(exchange)) return cut_short(exchange, cause);
+  if (exchange.life.is(State::held)) leave_queue(exchange);
   if (exchange.backend) exchange.back->cancel(exchange.backend, cause);
   exchange.backend = {};
   answer(exchange, cause);
@@ -296,6 +309,7 @@ void Exchanges::answer(Exchange& exchange, Cause cause) {
 void Exchanges::on_client_left(Handle handle, Cause cause) {
   Exchange* exchange = live(handle);
   if (exchange == nullptr) return;
+  if (exchange->life.is(State::held)) leave_queue(*exchange);
   if (exchange->backend) exchange->back->cancel(exchange->backend, cause);
   exchange->backend = {};
   step(*exchange, Event::client_left);
@@ -328,7 +342,7 @@ void Exchanges::end(Exchange& exchange, Cause cause) {
 }
 
 void Exchanges::record(const Exchange& exchange, const ClientConnection& client, Cause cause) {
-  const EndpointState* endpoint = core_.endpoints->find(exchange.endpoint);
+  EndpointState* endpoint = core_.endpoints->find(exchange.endpoint);
   const base::Instant now = core_.reactor.now();
   observe::ExchangeRecord record;
   record.listener = client.listener->label;
@@ -337,6 +351,7 @@ void Exchanges::record(const Exchange& exchange, const ClientConnection& client,
     record.backend = exchange.snapshot->snapshot().backends()[exchange.backend_index].label;
   }
   if (endpoint != nullptr) {
+    tally(endpoint->tally, exchange, cause);
     record.endpoint = endpoint->label;
     record.endpoint_address = endpoint->address;
   }
@@ -396,6 +411,7 @@ Exchanges::Patience Exchanges::patience(const Exchange& exchange, std::size_t to
       return {limits.backend_body, Cause::backend_body_timeout};
     case State::tunnelling: return {limits.tunnel_idle, Cause::tunnel_idle_timeout};
     case State::choosing:
+    case State::held:        // hold_expired()
     case State::connecting:  // the connection has the deadline
     case State::ended: break;
   }
@@ -414,6 +430,7 @@ void Exchanges::arm_for_state(Exchange& exchange) {
 void Exchanges::on_timer(Handle handle) {
   Exchange* exchange = live(handle);
   if (exchange == nullptr || end_if_overdue(*exchange)) return;
+  if (exchange->life.is(State::held)) return hold_expired(*exchange);
   const std::size_t to_client = unsent_to_client(*exchange);
   const std::size_t to_backend = unsent_to_backend(*exchange);
   const bool moves = to_client + to_backend != exchange->unsent_before;
@@ -421,6 +438,22 @@ void Exchanges::on_timer(Handle handle) {
   const Cause cause = patience(*exchange, to_client, to_backend).cause;
   if (exchange->life.is(State::tunnelling)) return close_tunnel(*exchange, cause);
   fail(*exchange, Event::deadline, cause);
+}
+
+void Exchanges::end_of_endpoint(Handle endpoint, Cause cause) {
+  std::vector<Handle> all;
+  exchanges_.for_each([&all, endpoint](Handle handle, const Exchange& exchange) {
+    if (exchange.endpoint == endpoint && !exchange.life.ended()) all.push_back(handle);
+  });
+  for (const Handle handle : all) {
+    Exchange* exchange = live(handle);
+    if (exchange == nullptr) continue;
+    if (exchange->life.is(State::tunnelling)) {
+      close_tunnel(*exchange, cause);
+    } else {
+      fail(*exchange, Event::failed, cause);
+    }
+  }
 }
 
 void Exchanges::bury() {

@@ -1,6 +1,7 @@
 // One request and its response, from the complete head to the last byte. Owns Exchange objects and ties a client
 // (gate/front) to an endpoint (gate/back). Written in these files, in the order of a request's way:
 //   exchanges.cc      begin, choose, connect, retry, fail, end
+//   holding.cc        waiting for an endpoint
 //   policy_path.cc    what the route asks for besides sending
 //   deadlines.cc      how long it may take
 //   request_path.cc   the request's body to the endpoint
@@ -24,6 +25,8 @@
 #include "wire/h1_body.h"
 
 namespace ebb::gate {
+
+struct BackendView;
 
 struct Exchange {
   base::Handle self;
@@ -56,6 +59,7 @@ struct Exchange {
   base::Cause refusal = base::Cause::completed;  // decided with the head, answered by start()
   base::Cause last_failure = base::Cause::backend_empty;
   std::vector<base::Handle> tried;
+  base::Instant held_until = base::Instant::max();    // once it had to wait for an endpoint
   base::Instant deadline = base::Instant::max();      // of the whole, then of the tunnel
   base::Instant try_deadline = base::Instant::max();  // of this try
 
@@ -135,6 +139,10 @@ class Exchanges {
 
   // Nobody waits for them.
   void end_mirrors(base::Cause cause);
+  // All that the endpoint still has to do.
+  void end_of_endpoint(base::Handle endpoint, base::Cause cause);
+  // Requests that waited for an endpoint look again.
+  void serve_held();
 
   void bury();
   std::size_t size() const { return exchanges_.size() - dead_.size(); }
@@ -172,6 +180,12 @@ class Exchanges {
   std::size_t unsent_to_client(const Exchange& exchange) const;
   std::size_t unsent_to_backend(const Exchange& exchange) const;
   void arm_for_state(Exchange& exchange);
+
+  // holding.cc
+  void hold(Exchange& exchange);
+  void leave_queue(const Exchange& exchange);
+  void hold_expired(Exchange& exchange);
+  BackendView& view_of(const Exchange& exchange);
 
   // policy_path.cc
   void prepare(Exchange& exchange, const ClientConnection& client, const wire::RequestHead& head);

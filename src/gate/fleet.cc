@@ -63,7 +63,8 @@ std::unique_ptr<Fleet> Fleet::start(const FleetOptions& options, const base::Lab
     Member& member = fleet->members_.emplace_back();
     member.reactor = std::move(*made);
     WorkerOptions worker{.clients_max = std::max(options.clients_max / options.workers, 1u),
-                         .client_limits = &fleet->client_limits_};
+                         .client_limits = &fleet->client_limits_,
+                         .siblings = fleet->siblings_of(i, options.workers)};
     if (options.access_log != nullptr) worker.access_log = &options.access_log->ring(i);
     member.worker = std::make_unique<Worker>(*member.reactor, labels, worker);
   }
@@ -121,6 +122,20 @@ std::vector<std::string> Fleet::apply(const Configuration& configuration) {
     bound_ = std::move(wanted);
   }
   return problems;
+}
+
+void Fleet::change_endpoints(const std::shared_ptr<const EndpointList>& list) {
+  for (Member& member : members_) {
+    member.reactor->post([&member, list] { member.worker->change_endpoints(*list); });
+  }
+}
+
+// By index: the members are still being made.
+Siblings Fleet::siblings_of(std::size_t self, std::size_t count) {
+  return {self, count, [this](std::size_t index, std::move_only_function<void(Worker&)> task) {
+            Member& member = members_[index];
+            member.reactor->post([&member, task = std::move(task)]() mutable { task(*member.worker); });
+          }};
 }
 
 void Fleet::stop(base::Duration grace) {

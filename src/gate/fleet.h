@@ -34,6 +34,9 @@ class Fleet {
   // changes and the reasons come back.
   std::vector<std::string> apply(const Configuration& configuration);
 
+  // Every worker gets it, in the order of these calls and of apply().
+  void change_endpoints(const std::shared_ptr<const EndpointList>& list);
+
   // Runs the task on that worker's thread, soon; not at all once the fleet has stopped.
   void post(std::size_t worker, std::move_only_function<void()> task) {
     members_[worker].reactor->post(std::move(task));
@@ -58,6 +61,7 @@ class Fleet {
   };
 
   Fleet();
+  Siblings siblings_of(std::size_t self, std::size_t count);
   void ask_all(const std::function<void(Worker&)>& question);
 
   ClientLimits client_limits_;  // used by the members

@@ -43,7 +43,7 @@ struct Flow : base::ListNode<> {  // linked: in the order of use
   base::Cause trouble = base::Cause::completed;  // why it has no path
   bool owed = false;                             // the last datagram was the client's
   std::uint16_t paths_used = 0;
-  std::uint64_t generation = 0;  // of the configuration that its path was last held against
+  std::uint64_t version = 0;  // of the endpoints that its path was last held against
   base::Label backend = 0;
   std::uint64_t bytes_received = 0;  // from the client
   std::uint64_t bytes_sent = 0;

@@ -28,6 +28,7 @@ Worker::Worker(reactor::Reactor& reactor, const base::Labels& labels, const Work
   core_.access_log = options.access_log;
   core_.clients_max = options.clients_max;
   core_.client_limits = options.client_limits;
+  core_.siblings = options.siblings;
   core_.clients = &clients_;
   core_.h2_clients = &h2_clients_;
   core_.exchanges = &exchanges_;
@@ -161,11 +162,13 @@ void Worker::bury() {
 }
 
 void Worker::on_round_end() {
+  exchanges_.serve_held();
   clients_.read_queued();
   // What one side sends may open the window of the other.
   while (h2_clients_.send_scheduled() || h2_backends_.send_scheduled()) {
   }
   bury();
+  if (snapshots_alive_ == 1) endpoints_.forget_unlisted_views();
   if (core_.stopping) tell_if_quiet();
 }
 
@@ -219,6 +222,7 @@ void Worker::on_timer(Owner owner) {
     case owner_backend: return backends_.on_timer(owner.handle);
     case owner_exchange: return exchanges_.on_timer(owner.handle);
     case owner_flow: return datagrams_.on_timer(owner.handle);
+    case owner_endpoint: return endpoints_.on_timer(owner.handle);
   }
 }
 
@@ -227,6 +231,7 @@ observe::Counters Worker::collect() {
   clients_.count_states(copy.client_connections);
   backends_.count_states(copy.backend_connections);
   copy.exchanges = exchanges_.size();
+  copy.requests_held = endpoints_.held();
   copy.buffer_bytes = core_.reactor.blocks().bytes_in_use();
   copy.snapshots_alive = snapshots_alive_;
   reactor::Counters& loop = core_.reactor.counters();

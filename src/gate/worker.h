@@ -25,6 +25,7 @@ struct WorkerOptions {
   std::uint32_t clients_max = UINT32_MAX;
   observe::AccessLog::Ring* access_log = nullptr;
   ClientLimits* client_limits = nullptr;  // of all workers; null: none are enforced
+  Siblings siblings{};
 };
 
 // What the simulator's checkers look at.
@@ -50,6 +51,16 @@ class Worker final : public reactor::Handler {
   // Swaps the configuration in: routes and endpoints at once, listeners by difference. Open connections stay. What
   // could not be done (a listener that does not bind) comes back in words.
   std::vector<std::string> apply(Configuration configuration);
+
+  // One backend's endpoints alone, between two configurations.
+  void change_endpoints(const EndpointList& list) { endpoints_.change(list); }
+  std::vector<EndpointFacts> endpoint_facts() { return endpoints_.facts(); }
+  std::vector<BackendFacts> backend_facts() { return endpoints_.backend_facts(); }
+  // Tells once, on this thread, when nothing here uses the endpoint; at once if so.
+  void when_idle(std::uint64_t identity, std::move_only_function<void()> callback) {
+    endpoints_.tell_when_idle(identity, std::move(callback));
+  }
+  Endpoints& endpoints() { return endpoints_; }
 
   // No new connections; answers end their connections; idle ones close. Tells once when nothing is left.
   void drain(std::move_only_function<void()> when_quiet = {});

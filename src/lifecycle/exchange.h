@@ -3,15 +3,16 @@
 //              ┌──────────── retry ─────────────┬───────────────┐
 //              ▼                                │               │
 //   first ▶ choosing ─▶ connecting ─▶ uploading ┴▶ awaiting ────┘
-//              │                          │            │
+//       held ◀▶│                          │            │
 //              │ (a pooled connection)────┘            │ response begins
 //              │                          ▼            ▼
 //              │                       crossing ─▶ downloading ─▶ tunnelling
 //              ▼                          ▼            ▼              ▼
 //            ended ◀──────────────────────┴────────────┴──────────────┘
 //
-// uploading: the request is on its way, no byte of the response has come. awaiting: it is sent whole. crossing: the
-// response began before the request was whole (an early answer). downloading: only the response is left.
+// held: no endpoint may take it now; it goes back to choosing when one may. uploading: the request is on its way, no
+// byte of the response has come. awaiting: it is sent whole. crossing: the response began before the request was whole
+// (an early answer). downloading: only the response is left.
 #pragma once
 
 #include "lifecycle/machine.h"
@@ -19,8 +20,10 @@
 namespace ebb::lifecycle {
 
 #define EBB_EXCHANGE_STATES(X) \
-  X(choosing) X(connecting) X(uploading) X(awaiting) X(crossing) X(downloading) X(tunnelling) X(ended)
+  X(choosing) X(held) X(connecting) X(uploading) X(awaiting) X(crossing) X(downloading) X(tunnelling) X(ended)
 #define EBB_EXCHANGE_EVENTS(X)                                        \
+  X(hold)           /* no endpoint may take it now: it waits */       \
+  X(woken)          /* one may, perhaps */                            \
   X(connect)        /* an endpoint is chosen, a connection opens */   \
   X(lease)          /* a connection is there */                       \
   X(request_whole)  /* the last byte of the request was sent */       \
@@ -47,9 +50,15 @@ struct ExchangeLife {
       {S::choosing, E::connect, S::connecting},
       {S::choosing, E::lease, S::uploading},
       {S::choosing, E::opened, S::tunnelling},
+      {S::choosing, E::hold, S::held},
       {S::choosing, E::deadline, S::ended},
       {S::choosing, E::failed, S::ended},
       {S::choosing, E::client_left, S::ended},
+
+      {S::held, E::woken, S::choosing},
+      {S::held, E::deadline, S::ended},
+      {S::held, E::failed, S::ended},
+      {S::held, E::client_left, S::ended},
 
       {S::connecting, E::lease, S::uploading},
       {S::connecting, E::opened, S::tunnelling},

@@ -45,8 +45,10 @@ enum class RetryVerdict : std::uint8_t {
 };
 
 constexpr RetryVerdict may_retry(const RetryFacts& facts) {
-  if (facts.response_begun || facts.tries >= facts.tries_max) return RetryVerdict::no;
+  if (facts.response_begun || facts.tries_max <= 1) return RetryVerdict::no;
+  // Bounded by the number of endpoints: each is tried once.
   if (!facts.request_sent) return RetryVerdict::another_endpoint;
+  if (facts.tries >= facts.tries_max) return RetryVerdict::no;
   if (!facts.body_replayable) return RetryVerdict::no;
   if (facts.delivery == Delivery::unprocessed) return RetryVerdict::fresh_connection;
   if (facts.delivery == Delivery::unknown && !facts.idempotent) return RetryVerdict::no;

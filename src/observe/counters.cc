@@ -92,6 +92,7 @@ void Counters::add(const Counters& other) {
   add_each(client_connections, other.client_connections);
   add_each(backend_connections, other.backend_connections);
   exchanges += other.exchanges;
+  requests_held += other.requests_held;
   buffer_bytes += other.buffer_bytes;
   // Snapshots are shared: workers that hold the same ones do not add up, and neither do generations.
   snapshots_alive = std::max(snapshots_alive, other.snapshots_alive);

@@ -64,6 +64,7 @@ struct Counters {
   ConnectionStates client_connections = {};  // by lifecycle state
   ConnectionStates backend_connections = {};
   std::uint64_t exchanges = 0;
+  std::uint64_t requests_held = 0;  // of them, without an endpoint
   std::uint64_t buffer_bytes = 0;
   std::uint64_t snapshots_alive = 0;
   std::uint64_t generation = 0;

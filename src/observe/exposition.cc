@@ -58,6 +58,8 @@ void write_times(MetricWriter& out, const Scrape& scrape) {
   write_histograms(out, scrape.labels, scrape.counters.response_by_backend);
   out.gauge("ebbgate_exchanges", "Exchanges under way.");
   out.sample({}, scrape.counters.exchanges);
+  out.gauge("ebbgate_requests_held", "Requests that wait for an endpoint.");
+  out.sample({}, scrape.counters.requests_held);
 }
 
 void write_states(MetricWriter& out, std::string_view side, std::span<const std::string_view> names,

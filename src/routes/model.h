@@ -75,6 +75,18 @@ struct BackendHttp2Model {
   Duration max_age = std::chrono::minutes{10};  // then no new stream
 };
 
+// Requests that wait until an endpoint may take them.
+struct QueueModel {
+  std::uint32_t limit = 1000;  // per worker; 0: nothing waits
+  Duration timeout = std::chrono::seconds{10};
+};
+
+// At a time, per endpoint and worker; 0: no limit.
+struct EndpointLimitsModel {
+  std::uint32_t requests = 0;
+  std::uint32_t connections = 0;
+};
+
 struct BackendModel {
   std::string name;
   Balance balance = Balance::least_request;
@@ -89,6 +101,9 @@ struct BackendModel {
   std::optional<BackendTlsModel> tls;
   BackendHttp2Model http2;
   ProxyProtocol proxy_protocol = ProxyProtocol::off;
+  QueueModel queue;
+  EndpointLimitsModel endpoint_limits;
+  Duration drain_deadline = std::chrono::seconds{30};  // for the work of an endpoint that takes no more
 };
 
 struct Timeouts {

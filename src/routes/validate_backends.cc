@@ -67,6 +67,8 @@ void check_backends(const Model& model, Refusals& refusals) {
     refusals.check_timeout(key + ".timeouts.connect", backend.connect_timeout);
     refusals.check_timeout(key + ".timeouts.response", backend.response_timeout);
     refusals.check_timeout(key + ".timeouts.idle", backend.idle_timeout);
+    refusals.check_timeout(key + ".drain.deadline", backend.drain_deadline);
+    if (backend.queue.limit > 0) refusals.check_timeout(key + ".queue.timeout", backend.queue.timeout);
     refusals.check_retries(key + ".retries", backend.retries);
     check_protocol(key, backend, refusals);
     check_endpoints(key, backend, refusals);

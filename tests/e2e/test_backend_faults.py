@@ -69,8 +69,8 @@ def test_bytes_beyond_the_announced_length_do_not_reach_anybody(router, backend)
     assert len(service.streams) == 5, "a connection with surplus bytes must not be used again"
 
 
-def test_refused_connection_is_502(router):
-    one = router(configuration(PORTS.take()))
+def test_refused_connection_is_502_where_nothing_waits(router):
+    one = router(configuration(backends=[backend_of(PORTS.take(), queue={"limit": 0})]))
     answer = one.get()
     assert answer.status == 502 and b"backend_refused" in answer.body
     one.logged(status=502, cause="backend_refused")

@@ -147,8 +147,9 @@ def test_1000_streams_at_once(through, server):
 @pytest.mark.parametrize("name,code", [("no-endpoint", grpc.StatusCode.UNAVAILABLE), ("refused", grpc.StatusCode.UNAVAILABLE),
                                        ("no-route", grpc.StatusCode.UNIMPLEMENTED)])
 def test_errors_of_the_router_are_statuses(router, name, code):
-    settings = configuration(backends=[{"name": "no-endpoint", "protocol": "h2c", "endpoints": [endpoint(PORTS.take(), state="drain")]},
-                                       backend_of(PORTS.take(), name="refused", protocol="h2c")])
+    settings = configuration(backends=[{"name": "no-endpoint", "protocol": "h2c", "endpoints": [endpoint(PORTS.take(), state="drain")],
+                                        "queue": {"limit": 0}},
+                                       backend_of(PORTS.take(), name="refused", protocol="h2c", queue={"limit": 0})])
     settings["routes"] = [{"name": "only", "path": "/test.Echo" if name != "no-route" else "/other",
                            "backend": "no-endpoint" if name == "no-route" else name}]
     one = router(settings)
@@ -160,7 +161,7 @@ def test_errors_of_the_router_are_statuses(router, name, code):
 
 def test_errors_of_the_router_are_written_as_grpc_writes_them(router):
     """Not only what a client makes of a 503: the status is in the head, which is all there is (trailers-only)."""
-    one = router(configuration(backends=[backend_of(PORTS.take(), protocol="h2c")]))
+    one = router(configuration(backends=[backend_of(PORTS.take(), protocol="h2c", queue={"limit": 0})]))
     with http2.dial(one.port()) as client:
         answer = client.get("POST", "/test.Echo/Unary", fields=[("content-type", "application/grpc"), ("te", "trailers")], body=b"")
     assert (answer.status, answer.get("content-type"), bytes(answer.body)) == (200, "application/grpc", b"")

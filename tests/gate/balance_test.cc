@@ -51,7 +51,7 @@ class BalanceTest : public testing::Test {
     const EndpointState* endpoint = endpoints_->find(chosen);
     return endpoint == nullptr ? -1 : endpoint->address.port() - 9000;
   }
-  BackendView& view() { return current_->views[0]; }
+  BackendView& view() { return endpoints_->view(current_->views[0]); }
   EndpointState& endpoint(std::size_t index) { return *endpoints_->find(view().endpoints[index]); }
   std::map<int, int> many(Balance balance, int times) {
     std::map<int, int> counts;

@@ -1,0 +1,68 @@
+// Requests that no endpoint may take at the moment: there is none, none is well, or all have as much as they may. They
+// wait in the queue of their backend and are woken by a change of its endpoints, never by looking again and again.
+//
+// Before: gate/exchanges (choose). Next: gate/exchanges (choose) again, or an answer.
+#include <algorithm>
+
+#include "gate/endpoints.h"
+#include "gate/exchanges.h"
+#include "gate/mirrors.h"
+
+namespace ebb::gate {
+
+using base::Cause;
+using base::Handle;
+using lifecycle::Standing;
+using reactor::Receive;
+
+BackendView& Exchanges::view_of(const Exchange& exchange) {
+  return core_.endpoints->view(exchange.snapshot->views[exchange.backend_index]);
+}
+
+void Exchanges::hold(Exchange& exchange) {
+  const routes::QueueModel& queue = exchange.snapshot->snapshot().backends()[exchange.backend_index].model.queue;
+  const base::Instant now = core_.reactor.now();
+  BackendView& view = view_of(exchange);
+  if (queue.limit == 0 || exchange.front == core_.mirrors || core_.stopping) {
+    return fail(exchange, Event::failed, exchange.last_failure);
+  }
+  // However often it is woken in vain, it has waited since the first time.
+  if (exchange.held_until == base::Instant::max()) exchange.held_until = now + queue.timeout;
+  if (now >= exchange.held_until) return fail(exchange, Event::failed, exchange.last_failure);
+  if (!view.queue.push(exchange.route, exchange.self, queue.limit)) {
+    return fail(exchange, Event::failed, Cause::queue_full);
+  }
+  const bool crowded = std::any_of(view.endpoints.begin(), view.endpoints.end(), [this](Handle handle) {
+    return core_.endpoints->find(handle)->standing() != Standing::unavailable;
+  });
+  if (crowded && exchange.last_failure == Cause::backend_empty) exchange.last_failure = Cause::queue_timeout;
+  view.held_ever += 1;
+  step(exchange, Event::hold);
+  // What could not be reached may be there again when it is woken.
+  exchange.tried.clear();
+  if (!exchange.request_whole) exchange.front->receive(exchange.client, Receive::paused);
+  core_.reactor.timers().arm(exchange.timer, std::min(exchange.held_until, exchange.deadline));
+}
+
+void Exchanges::leave_queue(const Exchange& exchange) { view_of(exchange).queue.remove(exchange.self); }
+
+void Exchanges::hold_expired(Exchange& exchange) {
+  view_of(exchange).hold_timeouts += 1;
+  fail(exchange, Event::deadline, exchange.last_failure);
+}
+
+void Exchanges::serve_held() {
+  for (const Handle woken : core_.endpoints->take_woken()) {
+    BackendView* view = core_.endpoints->find_view(woken);
+    if (view == nullptr) continue;
+    // As many as wait now: one that finds nothing waits again, at the end.
+    for (std::size_t left = view->queue.size(); left > 0 && core_.endpoints->has_room(*view); --left) {
+      Exchange* exchange = live(view->queue.pop());
+      step(*exchange, Event::woken);
+      exchange->timer.disarm();
+      choose(*exchange);
+    }
+  }
+}
+
+}  // namespace ebb::gate
