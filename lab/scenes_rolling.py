@@ -1,6 +1,5 @@
 """Endpoints that leave in order: rolling updates and their harder relatives."""
 
-import concurrent.futures
 import signal
 import time
 
@@ -11,7 +10,6 @@ from stage import MIXED
 
 REPLICAS, CYCLES = 4, 3
 PAUSE = 1.0
-RECEIPT_SECONDS = 20
 
 
 def sleep_until(moment):
@@ -54,28 +52,6 @@ def rolling_update(stage, told_after):
             time.sleep(PAUSE)
             forget_the_gone(stage, leaving)
     return conclude(stage)
-
-
-def receipt(stage, told_after):
-    """The drain receipt as preStop: SIGTERM comes when the contestant says that nothing is left to do, whoever told it first."""
-    pods = stage.open(REPLICAS, MIXED, "rolling")
-    overdue, waits = 0, []
-    for index in range(1 if stage.short else REPLICAS):
-        new = stage.pods.start(1)[0]
-        old, pods[index] = pods[index], new
-        old.leaves()
-        with concurrent.futures.ThreadPoolExecutor(1) as hook:
-            began = time.monotonic()
-            waiting = hook.submit(stage.contestant.drained, old, RECEIPT_SECONDS)
-            sleep_until(began + told_after)
-            stage.contestant.tell(add=[new], leave=[old])
-            overdue += not waiting.result()
-        waits.append(time.monotonic() - began)
-        old.signal(signal.SIGTERM)
-        old.wait_until_gone()
-        stage.contestant.tell(gone=[old])
-    return conclude(stage, missed=[f"{overdue} receipts did not come"] if overdue else [],
-                    **{"receipts s": f"{min(waits):.1f} to {max(waits):.1f}"})
 
 
 def one_replica(stage, told_after):
@@ -184,8 +160,6 @@ SCENES = [
     Scene("rolling-at", "rolling update, told at SIGTERM", NAMES, rolling_update, told_after=0),
     Scene("rolling-0.5", "rolling update, told 0.5 s after SIGTERM", NAMES, rolling_update, told_after=0.5),
     Scene("rolling-2", "rolling update, told 2 s after SIGTERM", NAMES, rolling_update, told_after=2),
-    Scene("receipt-0", "drain receipt as preStop, endpoints updated at once", ("ebbgate",), receipt, told_after=0),
-    Scene("receipt-2", "drain receipt as preStop, endpoints updated 2 s later", ("ebbgate",), receipt, told_after=2),
     Scene("one-0", "one replica replaced, told at SIGTERM", NAMES, one_replica, told_after=0),
     Scene("one-0.5", "one replica replaced, told 0.5 s after SIGTERM", NAMES, one_replica, told_after=0.5),
     Scene("one-2", "one replica replaced, told 2 s after SIGTERM", NAMES, one_replica, told_after=2),
