@@ -58,7 +58,7 @@ bool means_nothing(std::string_view word) {
   return word.empty() || word == "~" || word == "null" || word == "Null" || word == "NULL";
 }
 
-// "!" is for a node whose tag is left open; the rest of those without a name of their own are YAML's.
+// None, the open one ("!"), or YAML's own such as !!str.
 Step check_tag(Mark mark, std::string_view tag) {
   if (tag.empty() || tag == "!" || tag.starts_with("tag:yaml.org,2002:")) return {};
   return fault(mark, "tags such as \"" + std::string(tag) + "\" have no meaning here");
@@ -73,7 +73,7 @@ class TreeBuilder {
     const Mark mark = mark_of(event.start_mark);
     const auto& data = event.data;
     switch (event.type) {
-      case YAML_SCALAR_EVENT: return scalar(mark, data.scalar.anchor, event);
+      case YAML_SCALAR_EVENT: return scalar(mark, event);
       case YAML_ALIAS_EVENT: return alias(mark, text_of(data.alias.anchor));
       case YAML_SEQUENCE_START_EVENT:
         return open(Node::Kind::list, mark, data.sequence_start.anchor, data.sequence_start.tag);
@@ -92,13 +92,18 @@ class TreeBuilder {
     bool has_key = false;  // of a mapping: the last entry still waits for its value
   };
 
-  Step scalar(Mark mark, const yaml_char_t* anchor, const yaml_event_t& event) {
+  Step scalar(Mark mark, const yaml_event_t& event) {
     const auto& scalar = event.data.scalar;
     const std::string_view text(reinterpret_cast<const char*>(scalar.value), scalar.length);
     if (Step tag = check_tag(mark, text_of(scalar.tag)); !tag) return tag;
+    Node node{.kind = Node::Kind::scalar, .mark = mark};
     const bool plain = scalar.style == YAML_PLAIN_SCALAR_STYLE && scalar.tag == nullptr;
-    if (plain && means_nothing(text)) return complete({.kind = Node::Kind::nothing, .mark = mark}, text_of(anchor));
-    return complete({.kind = Node::Kind::scalar, .mark = mark, .text = std::string(text)}, text_of(anchor));
+    if (plain && means_nothing(text)) {
+      node.kind = Node::Kind::nothing;
+    } else {
+      node.text = text;
+    }
+    return complete(std::move(node), text_of(scalar.anchor));
   }
 
   // An anchor is known once its node is complete, so that a node inside itself is not.
