@@ -19,6 +19,7 @@ from client_http2 import Connections
 from ports import GRPC, HTTP2, LEAKY_ADDRESS, WEB
 
 DOWNLOAD_BYTES, DOWNLOAD_PACE = 100 << 20, 25 << 20
+PATIENCE_SECONDS = 10  # with what still runs at the end
 
 
 class Load:
@@ -96,7 +97,7 @@ class Load:
         """Many at about the same time, one period after those before."""
         async def one(kind, work):
             await asyncio.sleep(random.uniform(0, 0.02))
-            await self.measure(kind, work, self.spec.get("timeout", 20))
+            await self.measure(kind, work, self.spec["timeout"])
 
         await asyncio.gather(*(one(kind, work) for kind, work in [("get", self.get)] * 40 + [("post", self.post)] * 20))
 
@@ -127,7 +128,7 @@ class Load:
         await self.exchange(self.pools["long"], know, "GET", f"/slow?ms=6000&id={identity}")
 
     async def ws(self, _, know):
-        await tunnel(WEB, random.uniform(4, 8), 0.2, know)
+        await tunnel(WEB, random.uniform(0.5, 1) * self.spec["tunnel_seconds"], 0.2, know)
 
     async def h2(self, identity, know):
         connection = await self.http2.take()
@@ -135,7 +136,7 @@ class Load:
 
     async def grpc_chat(self, _, know):
         connection = await self.grpc.take()
-        await connection.chat("/lab.Echo/Chat", 4, 0.2, know)
+        await connection.chat("/lab.Echo/Chat", self.spec["tunnel_seconds"] / 2, 0.2, know)
 
     async def stream(self, identity, know):
         """Without end; how it ends is what is measured."""
@@ -184,7 +185,7 @@ class Load:
     # Run
 
     def begin(self):
-        timeout = self.spec.get("timeout", 20)
+        timeout = self.spec["timeout"]
         for kind, amount in self.spec["classes"].items():
             if kind == "sticky":
                 works = [self.one_after_another(f"sticky{number}", self.sticky_client(number), 0.2, timeout) for number in range(amount)]
@@ -199,7 +200,7 @@ class Load:
         """Lets what runs end, except streams, which have no end of their own."""
         self.stopping.set()
         if ending := self.running | self.loops:
-            await asyncio.wait(ending, timeout=self.spec.get("patience", 10))
+            await asyncio.wait(ending, timeout=PATIENCE_SECONDS)
         rest = self.running | self.loops | self.endless
         for task in rest:
             task.cancel()

@@ -47,7 +47,7 @@ DEATHS = {
 def death(stage, kind):
     fault = DEATHS[kind][1]
     stage.reborn = {}
-    victim = stage.open(REPLICAS, FAULTY, "deaths", settle=3, timeout=20)[0]
+    victim = stage.open(REPLICAS, FAULTY, "deaths", settle=3)[0]
     struck = time.monotonic()
     fault.strike(stage, victim)
     try:

@@ -14,6 +14,8 @@ LOAD = pathlib.Path(__file__).resolve().parent / "load.py"
 MIXED = {"get": 100, "fresh": 40, "post": 60, "slow": 2, "h2": 30, "sticky": 12, "ws": 8, "grpc": 2, "download": 1}
 FAULTY = {"get": 180, "fresh": 40, "post": 80, "long": 1, "stream": 6}
 
+CLIENT_SECONDS = 20  # after which a client gives up
+
 
 class Stage:
     def __init__(self, fabric, contestant_class, directory, short=False):
@@ -36,11 +38,12 @@ class Stage:
             stack.callback(self.pods.__exit__)
             stack.callback(self.contestant.stop)
 
-    def open(self, count, classes, family, settle=1.5, pod_options=None, **specification):
+    def open(self, count, classes, family, settle=1.5, pod_options=None):
         """Pods, contestant and load, in this order; returns when everything runs warm."""
         pods = self.pods.start(count, **(pod_options or {}))
         self.contestant.start(pods, family)
-        specification = {"classes": classes, "records": str(self.directory / "records.json"), **specification}
+        specification = {"classes": classes, "records": str(self.directory / "records.json"), "timeout": CLIENT_SECONDS,
+                         "tunnel_seconds": 3 if self.short else 8}
         self.load = subprocess.Popen(self.fabric.bound("gate", sys.executable, LOAD, json.dumps(specification)), stdin=subprocess.PIPE,
                                      stdout=subprocess.PIPE, stderr=open(self.directory / "load.stderr", "wb"), start_new_session=True)
         if self.load.stdout.readline() != b"started\n":

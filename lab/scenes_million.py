@@ -1,0 +1,69 @@
+"""A million requests against real servers that close idle connections after a second."""
+
+import collections
+import json
+import pathlib
+import subprocess
+import time
+
+from fabric import POD_PORT
+from ports import WEB
+from scene import Result, Scene
+
+HERE = pathlib.Path(__file__).resolve().parent
+REPLICAS, CLIENTS = 3, 3000
+REQUESTS, REQUESTS_PER_SECOND = 1_000_000, CLIENTS / 0.75
+SERVER = """
+daemon off; master_process off; worker_rlimit_nofile 8192; pid {directory}/{name}.pid; error_log {directory}/{name}.log;
+events {{ worker_connections 4096; }}
+http {{
+  access_log off; keepalive_timeout 1s; keepalive_requests 1000000000;
+  client_body_temp_path {directory}/body; proxy_temp_path {directory}/p; fastcgi_temp_path {directory}/f;
+  uwsgi_temp_path {directory}/u; scgi_temp_path {directory}/s;
+  server {{ listen {address}:{port} backlog=4096; location / {{ return 200 "served"; }} }}
+}}
+"""
+Server = collections.namedtuple("Server", "name slot process")
+
+
+def serve(stage, slot):
+    """nginx in a pod's place: what most people have behind a router."""
+    name = f"server{slot}"
+    directory = stage.directory / name
+    directory.mkdir(exist_ok=True)
+    file = directory / "nginx.conf"
+    file.write_text(SERVER.format(directory=directory, name=name, address=stage.fabric.address(slot), port=POD_PORT))
+    with open(directory / "stderr", "wb") as errors:
+        process = subprocess.Popen(stage.fabric.bound(f"pod{slot}", "nginx", "-p", directory, "-c", file), stdin=subprocess.DEVNULL,
+                                   stdout=errors, stderr=errors, start_new_session=True)
+    deadline = time.monotonic() + 10
+    while not (directory / f"{name}.pid").exists():
+        if process.poll() is not None or time.monotonic() > deadline:
+            raise RuntimeError("a server did not start: " + (directory / "stderr").read_text(errors="replace"))
+        time.sleep(0.02)
+    return Server(name, slot, process)
+
+
+def million(stage):
+    servers = [serve(stage, slot) for slot in range(1, REPLICAS + 1)]
+    try:
+        stage.contestant.start(servers, "deaths")
+        seconds = 10 if stage.short else round(REQUESTS / REQUESTS_PER_SECOND * 1.05)
+        ran = subprocess.run(stage.fabric.bound("gate", "wrk", "-t", 1, "-c", CLIENTS, "-d", f"{seconds}s", "--timeout", "10s",
+                                                "-s", HERE / "think.lua", f"http://127.0.0.1:{WEB}"), capture_output=True, text=True, check=True)
+    finally:
+        for server in servers:
+            server.process.terminate()
+            server.process.wait()
+    sums = json.loads(ran.stdout.splitlines()[-1])
+    errors = sum(number for kind, number in sums.items() if kind != "requests")
+    missed = [f"{errors} errors"] if errors else []
+    if not stage.short and sums["requests"] < REQUESTS:
+        missed.append(f"only {sums['requests']} requests")
+    return Result({"requests": sums.pop("requests"), "failed": errors, **sums}, missed)
+
+
+SCENES = [
+    Scene("million", "a million requests of thinking clients; servers (nginx) close idle connections after 1 s", ("ebbgate", "haproxy-tuned"),
+          million),
+]
