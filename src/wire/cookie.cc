@@ -1,5 +1,7 @@
 #include "wire/cookie.h"
 
+#include <algorithm>
+
 namespace ebb::wire {
 
 namespace {
@@ -33,12 +35,12 @@ bool take_cookie(std::string_view& rest, CookiePair& pair) {
   return false;
 }
 
-bool without_cookie(std::string_view field, std::string_view name, std::string& out) {
+bool without_cookies(std::string_view field, std::span<const std::string_view> names, std::string& out) {
   const std::size_t begin = out.size();
   bool found = false;
   CookiePair pair;
   while (take_cookie(field, pair)) {
-    if (pair.name == name) {
+    if (std::ranges::find(names, pair.name) != names.end()) {
       found = true;
       continue;
     }

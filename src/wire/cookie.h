@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -19,9 +20,9 @@ struct CookiePair {
 // do not protect a semicolon (section 5.2 of RFC 6265): user agents do not treat them so either.
 bool take_cookie(std::string_view& rest, CookiePair& pair);
 
-// Appends all pairs but those of this name, joined as section 4.2.1 has it. False: there was none of the name, and
+// Appends all pairs but those of these names, joined as section 4.2.1 has it. False: there was none of them, and
 // nothing is appended.
-bool without_cookie(std::string_view field, std::string_view name, std::string& out);
+bool without_cookies(std::string_view field, std::span<const std::string_view> names, std::string& out);
 
 enum class SameSite : std::uint8_t { lax, strict, none };
 

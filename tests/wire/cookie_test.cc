@@ -20,9 +20,9 @@ std::vector<std::pair<std::string, std::string>> pairs(std::string_view field) {
   return found;
 }
 
-std::string without(std::string_view field, std::string_view name) {
+std::string without(std::string_view field, std::vector<std::string_view> names) {
   std::string out = "|";
-  return without_cookie(field, name, out) ? out : "none" + out;
+  return without_cookies(field, names, out) ? out : "none" + out;
 }
 
 std::string written(const SetCookie& cookie) {
@@ -45,14 +45,20 @@ TEST(Cookie, WhatOnlyLibrariesSendIsReadAsWell) {
 }
 
 TEST(Cookie, OnlyTheNamedOneIsTakenOut) {
-  EXPECT_EQ(without("EBB=x", "EBB"), "|");
-  EXPECT_EQ(without("a=1; EBB=x; b=2", "EBB"), "|a=1; b=2");
-  EXPECT_EQ(without("EBB=x; a=1; EBB=y", "EBB"), "|a=1");
-  EXPECT_EQ(without("a=1;EBB=x;b=\"2 3\"; lonely", "EBB"), "|a=1; b=\"2 3\"; lonely");
+  EXPECT_EQ(without("EBB=x", {"EBB"}), "|");
+  EXPECT_EQ(without("a=1; EBB=x; b=2", {"EBB"}), "|a=1; b=2");
+  EXPECT_EQ(without("EBB=x; a=1; EBB=y", {"EBB"}), "|a=1");
+  EXPECT_EQ(without("a=1;EBB=x;b=\"2 3\"; lonely", {"EBB"}), "|a=1; b=\"2 3\"; lonely");
+}
+
+TEST(Cookie, SeveralAreTakenOutAtOnce) {
+  EXPECT_EQ(without("A=1; x=2; B=3; y=4", {"A", "B"}), "|x=2; y=4");
+  EXPECT_EQ(without("x=2", {"A", "B"}), "none|");
+  EXPECT_EQ(without("x=2", {}), "none|");
 }
 
 TEST(Cookie, NamesAreComparedWholeAndWithTheirCase) {
-  EXPECT_EQ(without("ebb=x; EBBS=y; XEBB=z; EBB", "EBB"), "none|");
+  EXPECT_EQ(without("ebb=x; EBBS=y; XEBB=z; EBB", {"EBB"}), "none|");
 }
 
 TEST(Cookie, SetCookieIsForTheWholeHostAndNotForScripts) {
