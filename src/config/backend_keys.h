@@ -8,7 +8,11 @@ namespace ebb::config {
 
 // In the order of the enumerators.
 inline constexpr std::string_view state_words[] = {"ready", "leaving", "drain", "maint"};
-inline constexpr std::string_view balance_words[] = {"round_robin", "least_request"};
+inline constexpr std::string_view balance_words[] = {"round_robin", "least_request", "random", "source_hash",
+                                                     "header_hash"};
+inline constexpr std::string_view sticky_drain_words[] = {"move", "keep"};
+inline constexpr std::string_view cookie_secure_words[] = {"auto", "always", "never"};
+inline constexpr std::string_view cookie_same_site_words[] = {"lax", "strict", "none"};
 inline constexpr std::string_view backend_protocol_words[] = {"http1", "h2c", "h2", "auto"};
 inline constexpr std::string_view proxy_protocol_words[] = {"off", "v1", "v2"};
 
@@ -78,9 +82,26 @@ inline constexpr Key<routes::BackendModel> drain_keys[] = {
      "what an endpoint still has to do this long after it was to stop is cut"},
 };
 
+inline constexpr Key<routes::StickyModel> sticky_keys[] = {
+    {"cookie", text<&routes::StickyModel::cookie>, "its name; backends never see it", Need::required},
+    {"drain", choice<&routes::StickyModel::drain, sticky_drain_words>,
+     "clients of an endpoint that drains `move` as soon as another is ready, or it may `keep` them to its deadline"},
+    {"secure", choice<&routes::StickyModel::secure, cookie_secure_words>,
+     "whether it is for TLS only; `auto` is what the client's own connection is"},
+    {"same_site", choice<&routes::StickyModel::same_site, cookie_same_site_words>,
+     "whether requests that other sites cause carry it; `none` needs TLS"},
+    {"max_age", timeout<&routes::StickyModel::max_age>, "how long a browser keeps it; until it ends if not given"},
+};
+
 inline constexpr Key<routes::BackendModel> backend_keys[] = {
     {"name", text<&routes::BackendModel::name>, "unique; routes name it", Need::required},
-    {"balance", choice<&routes::BackendModel::balance, balance_words>, "how an endpoint is chosen"},
+    {"balance", choice<&routes::BackendModel::balance, balance_words>, "how an endpoint is chosen; see balancing.md"},
+    {"hash_header", text<&routes::BackendModel::hash_header>,
+     "with `header_hash`: the field whose value says which endpoint"},
+    {"sticky", optional_section<&routes::BackendModel::sticky, sticky_keys>,
+     "a cookie binds each client to the endpoint that served it first"},
+    {"slow_start", duration<&routes::BackendModel::slow_start>,
+     "how long an endpoint that is new or well again takes to its full share; at most `1h`"},
     {"endpoints", list<&routes::BackendModel::endpoints, endpoint_keys>,
      "may be empty: requests then wait in the queue"},
     {"timeouts", group<routes::BackendModel, backend_timeouts_keys>, "of connections to its endpoints"},

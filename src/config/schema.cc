@@ -117,6 +117,7 @@ std::vector<KeySection> key_sections() {
       describe("backends[].timeouts", Keys<BackendModel>(backend_timeouts_keys)),
       describe("backends[].keepalive", Keys<BackendModel>(keepalive_keys)),
       describe("backends[].tls", Keys<BackendTlsModel>(backend_tls_keys)),
+      describe("backends[].sticky", Keys<StickyModel>(sticky_keys)),
       describe("backends[].http2", Keys<BackendHttp2Model>(backend_http2_keys)),
       describe("backends[].queue", Keys<routes::QueueModel>(queue_keys)),
       describe("backends[].endpoint_limits", Keys<routes::EndpointLimitsModel>(endpoint_limits_keys)),

@@ -4,18 +4,29 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/block.h"
+#include "base/slot_map.h"
 #include "gate/field_changes.h"
 #include "routes/policy_model.h"
 #include "wire/content_coding.h"
 
 namespace ebb::gate {
 
+// Of a backend that binds clients to endpoints.
+struct StickyClient {
+  bool had_cookie = false;
+  base::Handle bound{};   // the endpoint that its cookie names
+  bool over_tls = false;  // its own connection
+};
+
 struct AppliedPolicy {
   ResponseChanges response;
+
+  std::optional<StickyClient> sticky;
 
   // An answer that needs no endpoint: 204 to a preflight, or a redirect. 0: none.
   std::uint16_t status = 0;

@@ -2,73 +2,122 @@
 
 #include <algorithm>
 
+#include "gate/choice.h"
+#include "lifecycle/slow_start.h"
+
 namespace ebb::gate {
 
+using base::Handle;
+using lifecycle::Bond;
 using lifecycle::Standing;
+using routes::Balance;
 
 namespace {
 
-bool may_take(const Endpoints& endpoints, const EndpointState* endpoint, Standing standing) {
-  return endpoint != nullptr && endpoint->standing() == standing && endpoint->weight > 0 &&
-         endpoints.has_room(*endpoint);
-}
-
-bool contains(std::span<const base::Handle> handles, base::Handle handle) {
+bool contains(std::span<const Handle> handles, Handle handle) {
   return std::find(handles.begin(), handles.end(), handle) != handles.end();
 }
 
-// Weighted: each round an endpoint gets as many turns as its weight. The cursor counts turns, not endpoints.
-base::Handle next_turn(Endpoints& endpoints, BackendView& view, Standing standing,
-                       std::span<const base::Handle> tried) {
-  std::uint64_t turns = 0;
-  for (const base::Handle handle : view.endpoints) {
-    const EndpointState* endpoint = endpoints.find(handle);
-    if (may_take(endpoints, endpoint, standing) && !contains(tried, handle)) turns += endpoint->weight;
-  }
-  if (turns == 0) return {};
-  std::uint64_t turn = view.cursor++ % turns;
-  for (const base::Handle handle : view.endpoints) {
-    const EndpointState* endpoint = endpoints.find(handle);
-    if (!may_take(endpoints, endpoint, standing) || contains(tried, handle)) continue;
-    if (turn < endpoint->weight) return handle;
-    turn -= endpoint->weight;
-  }
-  return {};
-}
+class Chooser {
+ public:
+  Chooser(Core& core, BackendView& view, const routes::BackendModel& model, const Claim& claim)
+      : core_(core), view_(view), model_(model), claim_(claim) {}
 
-// The least (active + 1) / weight; ties go round, so that an idle backend is used evenly.
-base::Handle least_busy(Endpoints& endpoints, BackendView& view, Standing standing,
-                        std::span<const base::Handle> tried) {
-  base::Handle best;
-  std::uint64_t best_load = 0;
-  std::uint32_t best_weight = 1;
-  const std::size_t count = view.endpoints.size();
-  const std::size_t start = count == 0 ? 0 : view.cursor++ % count;
-  for (std::size_t i = 0; i < count; ++i) {
-    const std::size_t index = start + i < count ? start + i : start + i - count;
-    const base::Handle handle = view.endpoints[index];
-    const EndpointState* endpoint = endpoints.find(handle);
-    if (!may_take(endpoints, endpoint, standing) || contains(tried, handle)) continue;
-    const std::uint64_t load = std::uint64_t{endpoint->active} + 1;
-    if (!best || load * best_weight < best_load * endpoint->weight) {
-      best = handle;
-      best_load = load;
-      best_weight = endpoint->weight;
+  Handle choose() {
+    if (const EndpointState* bound = core_.endpoints->find(claim_.bound); bound != nullptr && stays_with(*bound)) {
+      return core_.endpoints->has_room(*bound) ? claim_.bound : Handle{};
     }
+    for (const Standing standing : {Standing::chosen, Standing::leaving, Standing::doubtful}) {
+      gather(standing);
+      if (!view_.candidates.empty()) return view_.candidates[pick()].handle;
+    }
+    return {};
   }
-  return best;
-}
+
+ private:
+  bool stays_with(const EndpointState& bound) {
+    if (!model_.sticky || contains(claim_.tried, claim_.bound)) return false;
+    switch (bond_with(bound, *model_.sticky, core_.reactor.now())) {
+      case Bond::holds: return true;
+      case Bond::yields: return !any_better_than(lifecycle::standing_for_bound(bound.life()));
+      case Bond::broken: break;
+    }
+    return false;
+  }
+
+  bool any_better_than(Standing standing) {
+    return std::any_of(view_.endpoints.begin(), view_.endpoints.end(), [&](Handle handle) {
+      const EndpointState* endpoint = core_.endpoints->find(handle);
+      return endpoint->standing() < standing && takes(*endpoint);
+    });
+  }
+
+  bool takes(const EndpointState& endpoint) {
+    return endpoint.weight > 0 && core_.endpoints->has_room(endpoint) && !contains(claim_.tried, endpoint.self);
+  }
+
+  void gather(Standing standing) {
+    view_.candidates.clear();
+    for (const Handle handle : view_.endpoints) {
+      const EndpointState* endpoint = core_.endpoints->find(handle);
+      if (endpoint->standing() != standing || !takes(*endpoint)) continue;
+      view_.candidates.push_back({.handle = handle,
+                                  .identity = endpoint->identity,
+                                  .weight = endpoint->weight,
+                                  .active = endpoint->active,
+                                  .credit = endpoint->credit});
+    }
+    if (model_.slow_start > base::Duration::zero()) warm_slowly();
+  }
+
+  void warm_slowly() {
+    const base::Instant now = core_.reactor.now();
+    const auto share = [&](const Candidate& candidate) {
+      const base::Instant since = core_.endpoints->find(candidate.handle)->warm_since;
+      return lifecycle::warming_share(now - since, model_.slow_start);
+    };
+    const auto warm = static_cast<std::size_t>(std::ranges::count(view_.candidates, lifecycle::full_share, share));
+    if (warm == view_.candidates.size()) return;
+    if (!lifecycle::may_warm_slowly(warm, view_.candidates.size(), view_.queue.size())) return;
+    for (Candidate& candidate : view_.candidates) candidate.weight *= share(candidate);
+  }
+
+  std::size_t pick() {
+    if (view_.candidates.size() == 1) return 0;
+    switch (model_.balance) {
+      case Balance::round_robin: return in_turn(next_turn(view_.candidates));
+      case Balance::least_request: return in_turn(least_busy(view_.candidates));
+      case Balance::source_hash:
+      case Balance::header_hash:
+        if (claim_.key) return owner_of_key(view_.candidates, *claim_.key);
+        break;
+      case Balance::random: break;
+    }
+    return less_busy_of_two(view_.candidates, core_.random);
+  }
+
+  std::size_t in_turn(std::size_t index) {
+    for (const Candidate& candidate : view_.candidates) {
+      core_.endpoints->find(candidate.handle)->credit = candidate.credit;
+    }
+    return index;
+  }
+
+  Core& core_;
+  BackendView& view_;
+  const routes::BackendModel& model_;
+  const Claim& claim_;
+};
 
 }  // namespace
 
-base::Handle choose_endpoint(Endpoints& endpoints, BackendView& view, routes::Balance balance,
-                             std::span<const base::Handle> tried) {
-  for (const Standing standing : {Standing::chosen, Standing::leaving, Standing::doubtful}) {
-    const base::Handle chosen = balance == routes::Balance::round_robin ? next_turn(endpoints, view, standing, tried)
-                                                                        : least_busy(endpoints, view, standing, tried);
-    if (chosen) return chosen;
-  }
-  return {};
+Bond bond_with(const EndpointState& endpoint, const routes::StickyModel& sticky, base::Instant now) {
+  return lifecycle::bond(endpoint.life(), {.kept_while_draining = sticky.drain == routes::StickyDrain::keep,
+                                           .drain_overdue = now >= endpoint.drain_until});
+}
+
+Handle choose_endpoint(Core& core, BackendView& view, const routes::BackendModel& model, const Claim& claim) {
+  return Chooser(core, view, model, claim).choose();
 }
 
 }  // namespace ebb::gate

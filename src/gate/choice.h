@@ -9,10 +9,12 @@
 #include <span>
 
 #include "base/rng.h"
+#include "base/slot_map.h"
 
 namespace ebb::gate {
 
 struct Candidate {
+  base::Handle handle{};
   std::uint64_t identity = 0;
   std::uint32_t weight = 1;  // above 0, on a scale that all share
   std::uint32_t active = 0;  // exchanges that use it

@@ -153,7 +153,7 @@ bool Datagrams::place(Flow& flow, const Listener& listener) {
   }
   flow.version = version;
   const routes::Backend& backend = backend_of(listener);
-  const Handle chosen = choose(flow, view, backend.model.balance);
+  const Handle chosen = choose(flow, view, backend.model);
   if (placed && chosen == flow.path.endpoint) return true;  // leaving, but there is no better one
   if (placed) withdraw(flow);
   if (!chosen) {
@@ -170,9 +170,12 @@ bool Datagrams::path_suits(const Flow& flow, const BackendView& view) {
 }
 
 // One that refused is asked again only if it is alone: it may have come back.
-Handle Datagrams::choose(const Flow& flow, BackendView& view, routes::Balance balance) {
-  const Handle chosen = choose_endpoint(*core_.endpoints, view, balance, std::span(&flow.refused_by, 1));
-  return chosen ? chosen : choose_endpoint(*core_.endpoints, view, balance, {});
+Handle Datagrams::choose(const Flow& flow, BackendView& view, const routes::BackendModel& model) {
+  Claim claim{.tried = std::span(&flow.refused_by, 1), .key = source_key(flow.key.client)};
+  const Handle chosen = choose_endpoint(core_, view, model, claim);
+  if (chosen) return chosen;
+  claim.tried = {};
+  return choose_endpoint(core_, view, model, claim);
 }
 
 bool Datagrams::open_path(Flow& flow, Handle handle, const routes::Backend& backend) {

@@ -59,7 +59,7 @@ class Datagrams {
   // True: the flow has a path that suits the current configuration.
   bool place(Flow& flow, const Listener& listener);
   bool path_suits(const Flow& flow, const BackendView& view);
-  base::Handle choose(const Flow& flow, BackendView& view, routes::Balance balance);
+  base::Handle choose(const Flow& flow, BackendView& view, const routes::BackendModel& model);
   bool open_path(Flow& flow, base::Handle endpoint, const routes::Backend& backend);
   void withdraw(Flow& flow);
   void refuse(Flow& flow, base::Cause cause);

@@ -13,6 +13,7 @@ using base::Handle;
 using lifecycle::Health;
 using lifecycle::Membership;
 using lifecycle::Standing;
+using lifecycle::Wish;
 
 void Endpoints::enter(LocalSnapshot& snapshot) {
   views_.for_each([](Handle, BackendView& view) { view.listed = false; });
@@ -25,6 +26,7 @@ void Endpoints::enter(LocalSnapshot& snapshot) {
     view.listed = true;
     view.limits = model.endpoint_limits;
     view.drain_deadline = model.drain_deadline;
+    view.sticky = model.sticky.has_value();
     snapshot.views.push_back(handle);
     take_list(handle, i < lists.size() ? *lists[i] : endpoint_list(backends[i]));
   }
@@ -69,6 +71,9 @@ void Endpoints::take_list(Handle view_handle, const EndpointList& list) {
       endpoint.address = listed.address;
       endpoint.drain_timer.set_owner({owner_endpoint, handle});
     }
+    // One that has nobody beside it is needed whole.
+    const bool returns = known && endpoint.wish == Wish::maint && listed.wish != Wish::maint;
+    if ((!known && !before.empty()) || returns) endpoint.warm_since = core_.reactor.now();
     const bool was_draining = known && endpoint.draining();
     if (!known || endpoint.membership != listed.membership || endpoint.wish != listed.wish) note_change(endpoint);
     endpoint.label = listed.label;
@@ -97,11 +102,25 @@ void Endpoints::leave(Handle handle) {
 
 // The work that it has may end by itself until the deadline; what waits in the pool is of no more use.
 void Endpoints::drain_or_not(EndpointState& endpoint, bool was_draining) {
-  if (!endpoint.draining()) return endpoint.drain_timer.disarm();
+  if (!endpoint.draining()) {
+    endpoint.drain_until = base::Instant::max();
+    return endpoint.drain_timer.disarm();
+  }
+  if (!was_draining) endpoint.drain_until = core_.reactor.now() + views_.find(endpoint.view)->drain_deadline;
   core_.backends->close_idle(endpoint, endpoint.drain_cause());
   core_.h2_backends->retire(endpoint, endpoint.drain_cause());
-  const bool begins = !was_draining || !endpoint.drain_timer.armed();
-  if (begins && endpoint.active > 0) core_.arm(endpoint.drain_timer, views_.find(endpoint.view)->drain_deadline);
+  if (endpoint.active > 0) arm_drain(endpoint);
+}
+
+// Work that comes after the deadline has none: its endpoint leaves, but nobody else serves.
+void Endpoints::arm_drain(EndpointState& endpoint) {
+  if (endpoint.drain_timer.armed() || core_.reactor.now() >= endpoint.drain_until) return;
+  core_.reactor.timers().arm(endpoint.drain_timer, endpoint.drain_until);
+}
+
+void Endpoints::attach(EndpointState& endpoint) {
+  endpoint.active += 1;
+  if (endpoint.draining()) arm_drain(endpoint);
 }
 
 void Endpoints::note_change(EndpointState& endpoint) { endpoint.since = core_.reactor.clock().wall(); }
@@ -110,6 +129,7 @@ void Endpoints::set_health(std::uint64_t identity, Health health, Cause why, boo
   EndpointState* endpoint = find_identity(identity);
   if (endpoint == nullptr) return;
   version_ += 1;
+  if (endpoint->health == Health::down && health != Health::down) endpoint->warm_since = core_.reactor.now();
   endpoint->health = health;
   endpoint->why = why;
   endpoint->since = core_.reactor.clock().wall();
@@ -140,10 +160,12 @@ bool Endpoints::has_room(const EndpointState& endpoint) const {
 }
 
 bool Endpoints::has_room(const BackendView& view) {
-  return std::any_of(view.endpoints.begin(), view.endpoints.end(), [this](Handle handle) {
+  return std::any_of(view.endpoints.begin(), view.endpoints.end(), [this, &view](Handle handle) {
     const EndpointState* endpoint = endpoints_.find(handle);
-    return endpoint != nullptr && endpoint->weight > 0 && endpoint->standing() != Standing::unavailable &&
-           has_room(*endpoint);
+    if (endpoint == nullptr || !has_room(*endpoint)) return false;
+    const bool takes_new = endpoint->weight > 0 && endpoint->standing() != Standing::unavailable;
+    // Its own clients may be among those that wait.
+    return takes_new || (view.sticky && endpoint->wish != Wish::maint);
   });
 }
 

@@ -6,12 +6,14 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "base/list.h"
 #include "gate/backend_connection.h"
+#include "gate/choice.h"
 #include "gate/core.h"
 #include "gate/endpoint_facts.h"
 #include "gate/endpoint_list.h"
@@ -19,6 +21,7 @@
 #include "lifecycle/hold_queue.h"
 #include "lifecycle/idle_budget.h"
 #include "lifecycle/idle_limit.h"
+#include "wire/opaque_token.h"
 
 namespace ebb::gate {
 
@@ -34,6 +37,9 @@ struct EndpointTally {
   std::uint64_t by_class[6] = {};
 };
 
+// Longer than any slow start.
+inline constexpr base::Instant long_ago{-std::chrono::hours{24 * 365}};
+
 struct EndpointState {
   base::Handle self;
   base::Handle view;  // of its backend
@@ -44,23 +50,28 @@ struct EndpointState {
   lifecycle::Membership membership = lifecycle::Membership::present;
   lifecycle::Wish wish = lifecycle::Wish::ready;
   lifecycle::Health health = lifecycle::Health::up;
-  base::Cause why = base::Cause::completed;       // of its health
-  base::WallTime since{};                         // when one of the three changed
-  std::uint64_t listing = 0;                      // the change of its list that it was last seen in
-  std::uint32_t active = 0;                       // exchanges and flows that use it
-  std::uint32_t connections = 0;                  // open or opening
-  std::uint32_t idle = 0;                         // of them, in the pool
-  base::List<BackendConnection, IdleTag> pool{};  // front: used last
-  lifecycle::IdleBudget idle_budget{};            // of the pool
-  std::vector<base::Handle> multiplexed{};        // connections that speak HTTP/2, or are to
-  bool speaks_h2 = false;                         // `auto`: what the last handshake has agreed on
-  lifecycle::IdleLimit idle_limit{};              // how long it keeps the connections of the pool
-  base::Timer drain_timer;                        // armed while it has work that it must end
+  base::Cause why = base::Cause::completed;  // of its health
+  base::WallTime since{};                    // when one of the three changed
+  std::uint64_t listing = 0;                 // the change of its list that it was last seen in
+  std::int64_t credit = 0;                   // of turns (gate/choice)
+  base::Instant warm_since = long_ago;       // its share grows from then on
+  std::optional<wire::OpaqueToken> token{};  // in the cookies of clients that are bound to it, once one was asked for
+  std::uint32_t active = 0;                  // exchanges and flows that use it
+  std::uint32_t connections = 0;             // open or opening
+  std::uint32_t idle = 0;                    // of them, in the pool
+  base::List<BackendConnection, IdleTag> pool{};     // front: used last
+  lifecycle::IdleBudget idle_budget{};               // of the pool
+  std::vector<base::Handle> multiplexed{};           // connections that speak HTTP/2, or are to
+  bool speaks_h2 = false;                            // `auto`: what the last handshake has agreed on
+  lifecycle::IdleLimit idle_limit{};                 // how long it keeps the connections of the pool
+  base::Instant drain_until = base::Instant::max();  // while it drains
+  base::Timer drain_timer;                           // armed while it has work that it must end
   std::vector<std::move_only_function<void()>> when_idle{};
   EndpointTally tally{};
 
   bool draining() const { return lifecycle::draining(membership, wish); }
-  lifecycle::Standing standing() const { return lifecycle::standing({membership, wish, health, why}); }
+  lifecycle::EndpointFactsOfLife life() const { return {membership, wish, health, why}; }
+  lifecycle::Standing standing() const { return lifecycle::standing(life()); }
   // Why its connections close while it drains.
   base::Cause drain_cause() const {
     const bool gone = membership == lifecycle::Membership::gone;
@@ -72,10 +83,11 @@ struct EndpointState {
 struct BackendView {
   std::string name;
   std::vector<base::Handle> endpoints;  // in the order of the list; those that are gone are not in it
-  std::uint32_t cursor = 0;             // where the last choice stopped
+  std::vector<Candidate> candidates;    // of the last choice; kept for its room
   bool listed = true;                   // by the current snapshot
   routes::EndpointLimitsModel limits;
   base::Duration drain_deadline{};
+  bool sticky = false;
   lifecycle::HoldQueue queue;
   std::uint64_t held_ever = 0;
   std::uint64_t hold_timeouts = 0;
@@ -102,7 +114,7 @@ class Endpoints {
   bool has_room(const BackendView& view);
   bool has_room(const EndpointState& endpoint) const;
 
-  void attach(EndpointState& endpoint) { endpoint.active += 1; }
+  void attach(EndpointState& endpoint);
   // Drops the endpoint if nothing refers to it any more.
   void detach(base::Handle handle);
   void settle(base::Handle handle);
@@ -127,6 +139,7 @@ class Endpoints {
   void leave(base::Handle endpoint);
   void drain_or_not(EndpointState& endpoint, bool was_draining);
   void note_change(EndpointState& endpoint);
+  void arm_drain(EndpointState& endpoint);
 
   Core& core_;
   base::SlotMap<EndpointState> endpoints_;

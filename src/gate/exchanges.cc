@@ -57,6 +57,10 @@ void tally(EndpointTally& counts, const Exchange& exchange, Cause cause) {
   if (status_class < std::size(counts.by_class)) counts.by_class[status_class] += 1;
 }
 
+Handle bound_to(const Exchange& exchange) {
+  return exchange.applied != nullptr && exchange.applied->sticky ? exchange.applied->sticky->bound : Handle{};
+}
+
 bool is_grpc(const wire::Fields& fields) {
   const wire::Field* type = fields.find("content-type");
   return type != nullptr && type->value.starts_with("application/grpc");
@@ -103,6 +107,7 @@ Handle Exchanges::begin_bytes(Front& front, Handle client, const routes::Route* 
   exchange.bytes_only = true;
   if (core_.log_format != observe::LogFormat::off) exchange.started_wall = core_.reactor.clock().wall();
   if (route != nullptr) prepare_bytes(exchange, front.connection(client)->peer);
+  note_source(exchange, front.connection(client)->peer);
   return exchange.self;
 }
 
@@ -122,11 +127,13 @@ void Exchanges::choose(Exchange& exchange) {
   const routes::Backend& backend = exchange.snapshot->snapshot().backends()[exchange.backend_index];
   BackendView& view = view_of(exchange);
   for (;;) {
-    Handle chosen = choose_endpoint(*core_.endpoints, view, backend.model.balance, exchange.tried);
+    Claim claim{.tried = exchange.tried, .key = exchange.hash_key, .bound = bound_to(exchange)};
+    Handle chosen = choose_endpoint(core_, view, backend.model, claim);
     // One that broke off is asked again, by a fresh connection, when there is no other; one that cannot be reached not.
     if (!chosen && !exchange.tried.empty() && !lifecycle::unreachable(exchange.last_failure)) {
       if (exchange.tries > retries(exchange)) return fail(exchange, Event::failed, exchange.last_failure);
-      chosen = choose_endpoint(*core_.endpoints, view, backend.model.balance, {});
+      claim.tried = {};
+      chosen = choose_endpoint(core_, view, backend.model, claim);
       exchange.fresh_only = true;
     }
     EndpointState* endpoint = core_.endpoints->find(chosen);

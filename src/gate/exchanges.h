@@ -3,6 +3,7 @@
 //   exchanges.cc      begin, choose, connect, retry, fail, end
 //   holding.cc        waiting for an endpoint
 //   policy_path.cc    what the route asks for besides sending
+//   stickiness.cc     which endpoint the request belongs to
 //   deadlines.cc      how long it may take
 //   request_path.cc   the request's body to the endpoint
 //   response_path.cc  the endpoint's answer to the client
@@ -11,6 +12,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -41,6 +43,7 @@ struct Exchange {
   const routes::Route* route = nullptr;    // null: none matched, or a listener of bytes
   std::unique_ptr<AppliedPolicy> applied;  // null: the route asks for nothing
   std::uint32_t backend_index = routes::no_backend;
+  std::optional<std::uint64_t> hash_key;  // of a backend that balances by one
 
   wire::Method method = wire::Method::other;
   bool upgrade_asked = false;
@@ -187,6 +190,15 @@ class Exchanges {
   void hold_expired(Exchange& exchange);
   BackendView& view_of(const Exchange& exchange);
 
+  // stickiness.cc
+  void note_bond(Exchange& exchange, const ClientConnection& client, const wire::RequestHead& head);
+  void note_source(Exchange& exchange, const base::Address& client);
+  base::Handle named_endpoint(BackendView& view, const routes::StickyModel& sticky, const wire::Fields& fields);
+  std::optional<std::size_t> bound_share(const Exchange& exchange, const wire::RequestHead& head);
+  const wire::RequestHead& without_our_cookies(const Exchange& exchange, const wire::RequestHead& head,
+                                               std::string& text);
+  void give_cookie(Exchange& exchange);
+
   // policy_path.cc
   void prepare(Exchange& exchange, const ClientConnection& client, const wire::RequestHead& head);
   void prepare_bytes(Exchange& exchange, const base::Address& client);
@@ -195,7 +207,7 @@ class Exchanges {
   void apply_policy(Exchange& exchange, const ClientConnection& client, const wire::RequestHead& head);
   void admit(Exchange& exchange, const ClientConnection& client, const wire::RequestHead& head);
   bool apply_cors(Exchange& exchange, const wire::RequestHead& head);
-  const routes::FieldEdits* choose_share(Exchange& exchange);
+  const routes::FieldEdits* choose_share(Exchange& exchange, const wire::RequestHead* head);
   void note_grpc_timeout(Exchange& exchange, const wire::RequestHead& head);
   std::uint64_t body_limit(const Exchange& exchange) const;
   bool write_head(Exchange& exchange, const ClientConnection& client, const wire::RequestHead& head,

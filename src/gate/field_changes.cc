@@ -27,6 +27,7 @@ wire::FieldSet forwarding_in(const routes::FieldEdits& edits) {
 bool ResponseChanges::apply(wire::Fields& fields) const {
   if (edits != nullptr && !change(fields, *edits)) return false;
   if (!change(fields, cors)) return false;
+  if (!set_cookie.empty() && !fields.add({"Set-Cookie", set_cookie})) return false;
   if (hsts.empty()) return true;
   // A second one would be ignored by browsers, and they take the first (RFC 6797 section 8.1).
   for (wire::Field& field : fields.all()) {

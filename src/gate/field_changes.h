@@ -1,6 +1,7 @@
 // Changes of header fields, made on the heads themselves, so that every protocol's writer sees them.
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include "routes/field_edits.h"
@@ -20,9 +21,10 @@ wire::FieldSet forwarding_in(const routes::FieldEdits& edits);
 struct ResponseChanges {
   const routes::FieldEdits* edits = nullptr;  // of the route and of its share
   routes::FieldEdits cors;
-  std::string_view hsts;  // value of Strict-Transport-Security; "": none
+  std::string_view hsts;   // value of Strict-Transport-Security; "": none
+  std::string set_cookie;  // value of our Set-Cookie, beside those of the endpoint; "": none
 
-  bool empty() const { return edits == nullptr && cors.empty() && hsts.empty(); }
+  bool empty() const { return edits == nullptr && cors.empty() && hsts.empty() && set_cookie.empty(); }
   bool apply(wire::Fields& fields) const;
 };
 

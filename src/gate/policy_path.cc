@@ -61,14 +61,20 @@ void Exchanges::prepare(Exchange& exchange, const ClientConnection& client, cons
     edits = &route.policy->request;
     apply_policy(exchange, client, head);
   }
-  if (route.shares != nullptr) edits = choose_share(exchange);
+  if (route.shares != nullptr) edits = choose_share(exchange, &head);
   if (exchange.grpc) note_grpc_timeout(exchange, head);
   const std::uint64_t limit = body_limit(exchange);
   if (limit != 0 && head.framing == wire::Framing::length && head.content_length > limit) {
     refuse(exchange, Cause::client_body_too_large);
   }
   if (decided(exchange)) return;
-  if (!write_head(exchange, client, head, edits)) return refuse(exchange, Cause::client_head_too_large);
+  std::string cookies;
+  const wire::RequestHead* shown = &head;
+  if (route.shares != nullptr || exchange.snapshot->snapshot().backends()[exchange.backend_index].binds) {
+    note_bond(exchange, client, head);
+    shown = &without_our_cookies(exchange, head, cookies);
+  }
+  if (!write_head(exchange, client, *shown, edits)) return refuse(exchange, Cause::client_head_too_large);
   if (route.policy != nullptr) choose_mirrors(exchange, head);
 }
 
@@ -78,7 +84,7 @@ void Exchanges::prepare_bytes(Exchange& exchange, const base::Address& client) {
   if (route.policy != nullptr && !route.policy->addresses.admits(client)) {
     refuse(exchange, Cause::client_address_refused);
   }
-  if (route.shares != nullptr) choose_share(exchange);
+  if (route.shares != nullptr) choose_share(exchange, nullptr);
 }
 
 // Refused, or answered here: nothing is sent to an endpoint.
@@ -143,10 +149,13 @@ bool Exchanges::apply_cors(Exchange& exchange, const wire::RequestHead& head) {
   return answer.preflight;
 }
 
-// The edits of a request that goes to the chosen share; its backend becomes the exchange's.
-const routes::FieldEdits* Exchanges::choose_share(Exchange& exchange) {
+// The edits of a request that goes to the chosen share; its backend becomes the exchange's. A client that is bound to
+// an endpoint of one is not drawn again.
+const routes::FieldEdits* Exchanges::choose_share(Exchange& exchange, const wire::RequestHead* head) {
   const std::vector<routes::Share>& shares = *exchange.route->shares;
-  const std::optional<std::size_t> index = routes::pick(shares, core_.random.next());
+  std::optional<std::size_t> index;
+  if (head != nullptr) index = bound_share(exchange, *head);
+  if (!index) index = routes::pick(shares, core_.random.next());
   if (!index) {
     refuse(exchange, Cause::backend_empty);
     return nullptr;

@@ -62,6 +62,7 @@ bool Exchanges::read_response_heads(Exchange& exchange, Chain& input) {
 const wire::ResponseHead* Exchanges::with_changes(Exchange& exchange, const wire::ResponseHead& received) {
   if (exchange.applied == nullptr || received.interim()) return &received;
   AppliedPolicy& applied = *exchange.applied;
+  if (applied.sticky) give_cookie(exchange);
   const bool compress = applied.compression != nullptr && worth_compressing(*applied.compression, received);
   if (applied.response.empty() && !compress) return &received;
   wire::ResponseHead& changed = core_.response;

@@ -85,6 +85,9 @@ void Counters::add(const Counters& other) {
   mirrors_answered += other.mirrors_answered;
   mirrors_failed += other.mirrors_failed;
   mirrors_left_out += other.mirrors_left_out;
+  sticky_bound += other.sticky_bound;
+  sticky_stayed += other.sticky_stayed;
+  sticky_moved += other.sticky_moved;
   datagrams.add(other.datagrams);
   log_lines_dropped += other.log_lines_dropped;
   missing_transitions += other.missing_transitions;

@@ -56,6 +56,7 @@ struct Counters {
   std::uint64_t backend_bytes_in = 0, backend_bytes_out = 0;
   std::uint64_t tls_handshakes = 0, tls_resumed = 0;  // all that were completed; those of them that were resumed
   std::uint64_t mirrors_answered = 0, mirrors_failed = 0, mirrors_left_out = 0;
+  std::uint64_t sticky_bound = 0, sticky_stayed = 0, sticky_moved = 0;
   DatagramCounters datagrams;
   std::uint64_t log_lines_dropped = 0;
   std::uint64_t missing_transitions = 0;  // a machine met a pair that its table does not have

@@ -108,6 +108,13 @@ void write_mirrors(MetricWriter& out, const Counters& counters) {
   out.sample({{"outcome", "left_out"}}, counters.mirrors_left_out);
 }
 
+void write_stickiness(MetricWriter& out, const Counters& counters) {
+  out.counter("ebbgate_sticky_responses", "Responses of backends that bind clients to endpoints by a cookie.");
+  out.sample({{"client", "bound"}}, counters.sticky_bound);
+  out.sample({{"client", "moved"}}, counters.sticky_moved);
+  out.sample({{"client", "stayed"}}, counters.sticky_stayed);
+}
+
 void write_datagrams(MetricWriter& out, const DatagramCounters& counters) {
   out.gauge("ebbgate_flows", "Flows of datagrams: clients of udp listeners that were heard of recently.");
   out.sample({}, counters.flows);
@@ -205,6 +212,7 @@ void write_exposition(const Scrape& scrape, MetricFormat format, std::string& ou
   write_connections(writer, scrape);
   write_retries(writer, scrape.counters);
   write_mirrors(writer, scrape.counters);
+  write_stickiness(writer, scrape.counters);
   write_traffic(writer, scrape.counters);
   write_datagrams(writer, scrape.counters.datagrams);
   write_access_log(writer, scrape);

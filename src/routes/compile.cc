@@ -32,6 +32,7 @@ void Snapshot::add_backends(base::Labels& labels) {
   for (const BackendModel& model : model_.backends) {
     backend_by_name_.emplace(model.name, static_cast<std::uint32_t>(backends_.size()));
     Backend& backend = backends_.emplace_back(model, labels.intern(model.name));
+    backend.binds = model.sticky || model.balance == Balance::source_hash || model.balance == Balance::header_hash;
     backend.endpoints.reserve(model.endpoints.size());
     for (const EndpointModel& endpoint : model.endpoints) {
       backend.endpoints.push_back(

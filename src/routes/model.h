@@ -11,6 +11,7 @@
 #include "base/address.h"
 #include "base/clock.h"
 #include "routes/address_set.h"
+#include "routes/balance_model.h"
 #include "routes/policy_model.h"
 #include "routes/route_model.h"
 
@@ -54,8 +55,6 @@ struct EndpointModel {
   EndpointState state = EndpointState::ready;
 };
 
-enum class Balance : std::uint8_t { round_robin, least_request };
-
 // `automatic`: what the endpoint chooses by ALPN if there is TLS, else HTTP/1.1.
 enum class BackendProtocol : std::uint8_t { http1, h2c, h2, automatic };
 
@@ -90,6 +89,9 @@ struct EndpointLimitsModel {
 struct BackendModel {
   std::string name;
   Balance balance = Balance::least_request;
+  std::string hash_header;  // of header_hash
+  std::optional<StickyModel> sticky;
+  Duration slow_start{};  // 0: none
   std::vector<EndpointModel> endpoints;
   Duration connect_timeout = std::chrono::seconds{1};
   Duration response_timeout = std::chrono::seconds{30};

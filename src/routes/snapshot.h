@@ -35,7 +35,8 @@ std::uint64_t endpoint_identity(std::string_view backend, std::string_view endpo
 struct Backend {
   const BackendModel& model;
   base::Label label = 0;
-  std::vector<Endpoint> endpoints;
+  std::vector<Endpoint> endpoints{};
+  bool binds = false;  // requests say by a cookie, a field or their source which endpoint they want
 };
 
 struct Route {

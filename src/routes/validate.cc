@@ -59,6 +59,7 @@ std::vector<Refusal> validate(const Model& model) {
   check_listeners(model, backends, refusals);
   check_routes(model, backends, refusals);
   check_backends(model, refusals);
+  check_cookies(model, backends, refusals);
   return refusals.take();
 }
 

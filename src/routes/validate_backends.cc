@@ -70,6 +70,7 @@ void check_backends(const Model& model, Refusals& refusals) {
     refusals.check_timeout(key + ".drain.deadline", backend.drain_deadline);
     if (backend.queue.limit > 0) refusals.check_timeout(key + ".queue.timeout", backend.queue.timeout);
     refusals.check_retries(key + ".retries", backend.retries);
+    check_balance(key, backend, refusals);
     check_protocol(key, backend, refusals);
     check_endpoints(key, backend, refusals);
   }

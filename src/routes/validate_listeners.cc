@@ -90,6 +90,9 @@ void check_backend_use(const std::string& key, const ListenerModel& listener, co
                         " has a `tls` section",
                     "name a backend without `tls`");
   }
+  if (const std::string reason = needs_http(*backend); !reason.empty()) {
+    refusals.refuse(key, reason, "name another backend, or balance by source_hash");
+  }
   if (listener.protocol == Protocol::udp && backend->proxy_protocol != ProxyProtocol::off) {
     refusals.refuse(key, "the PROXY protocol is sent over TCP only, and backend " + quoted(backend->name) + " wants it",
                     "name a backend without `proxy_protocol`");

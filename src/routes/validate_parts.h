@@ -11,6 +11,12 @@ namespace ebb::routes {
 void check_listeners(const Model& model, const BackendsByName& backends, Refusals& refusals);
 void check_routes(const Model& model, const BackendsByName& backends, Refusals& refusals);
 void check_backends(const Model& model, Refusals& refusals);
+void check_cookies(const Model& model, const BackendsByName& backends, Refusals& refusals);
+
+// `key` is that of the backend.
+void check_balance(const std::string& key, const BackendModel& backend, Refusals& refusals);
+// What of a backend has no meaning for mere bytes; "" if nothing.
+std::string needs_http(const BackendModel& backend);
 
 // `key` is that of the route.
 void check_policy(const std::string& key, const RouteModel& route, const BackendsByName& backends, Refusals& refusals);

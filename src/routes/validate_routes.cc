@@ -238,6 +238,10 @@ class RouteChecks {
       refusals_.refuse(key + ".tls", "backend " + quoted(backend.name) + " has a `tls` section",
                        "add tls: reencrypt to the route, or remove the section");
     }
+    if (route.tls != TlsMode::passthrough) return;
+    if (const std::string reason = needs_http(backend); !reason.empty()) {
+      refusals_.refuse(key + ".tls", reason, "use tls: edge or tls: reencrypt, or balance by source_hash");
+    }
   }
 
   const Model& model_;

@@ -47,7 +47,11 @@ class BalanceTest : public testing::Test {
   }
 
   int choose(Balance balance, std::span<const base::Handle> tried = {}) {
-    const base::Handle chosen = choose_endpoint(*endpoints_, view(), balance, tried);
+    model_.balance = balance;
+    return choose({.tried = tried});
+  }
+  int choose(const Claim& claim) {
+    const base::Handle chosen = choose_endpoint(*core_, view(), model_, claim);
     const EndpointState* endpoint = endpoints_->find(chosen);
     return endpoint == nullptr ? -1 : endpoint->address.port() - 9000;
   }
@@ -65,6 +69,7 @@ class BalanceTest : public testing::Test {
   std::optional<Endpoints> endpoints_;
   std::optional<Backends> backends_;
   std::optional<H2Backends> h2_backends_;
+  routes::BackendModel model_;
   std::uint64_t alive_ = 0;
   SnapshotRef current_;
 };
@@ -126,6 +131,143 @@ TEST_F(BalanceTest, AnEndpointThatLeftGoesWhenNothingUsesIt) {
   endpoints_->settle(second);
   EXPECT_EQ(endpoints_->find(second), nullptr);
   EXPECT_EQ(endpoints_->size(), 1u);
+}
+
+TEST_F(BalanceTest, TheSameKeyGoesToTheSameEndpoint) {
+  enter({{1, Wish::ready}, {1, Wish::ready}, {1, Wish::ready}});
+  model_.balance = Balance::source_hash;
+  std::map<int, int> counts;
+  for (std::uint64_t key = 0; key < 300; ++key) {
+    const int owner = choose({.key = key});
+    EXPECT_EQ(choose({.key = key}), owner);
+    counts[owner] += 1;
+  }
+  for (int i = 0; i < 3; ++i) EXPECT_GT(counts[i], 60);
+}
+
+TEST_F(BalanceTest, WithoutAKeyAHashIsADraw) {
+  enter({{1, Wish::ready}, {1, Wish::ready}});
+  EXPECT_EQ(many(Balance::header_hash, 100).size(), 2u);
+}
+
+// A backend that binds its clients, and clients that are bound to the second endpoint.
+class StickyTest : public BalanceTest {
+ protected:
+  StickyTest() { model_.sticky = routes::StickyModel{.cookie = "EBB"}; }
+
+  int choose_bound(std::span<const base::Handle> tried = {}) {
+    return choose({.tried = tried, .bound = view().endpoints[1]});
+  }
+};
+
+TEST_F(StickyTest, ABoundClientStays) {
+  enter({{1, Wish::ready}, {1, Wish::ready}, {1, Wish::ready}});
+  endpoint(1).active = 100;
+  for (int i = 0; i < 10; ++i) EXPECT_EQ(choose_bound(), 1);
+  endpoint(1).active = 0;
+}
+
+TEST_F(StickyTest, WeightZeroKeepsItsOwnClients) {
+  enter({{1, Wish::ready}, {0, Wish::ready}});
+  EXPECT_EQ(choose_bound(), 1);
+  EXPECT_EQ(many(Balance::round_robin, 10), (std::map<int, int>{{0, 10}}));
+}
+
+TEST_F(StickyTest, AClientWaitsForRoomRatherThanMove) {
+  enter({{1, Wish::ready}, {1, Wish::ready}});
+  view().limits.requests = 1;
+  endpoint(1).active = 1;
+  EXPECT_EQ(choose_bound(), -1);
+  EXPECT_EQ(choose({}), 0);
+  endpoint(1).active = 0;
+}
+
+TEST_F(StickyTest, AFailedTryMoves) {
+  enter({{1, Wish::ready}, {1, Wish::ready}});
+  const std::vector<base::Handle> tried = {view().endpoints[1]};
+  EXPECT_EQ(choose_bound(tried), 0);
+}
+
+TEST_F(StickyTest, DrainingMovesWhenAnotherIsReady) {
+  for (const Wish state : {Wish::drain, Wish::leaving}) {
+    enter({{1, Wish::ready}, {1, state}});
+    EXPECT_EQ(choose_bound(), 0);
+    enter({{1, Wish::leaving}, {1, state}});
+    EXPECT_EQ(choose_bound(), 1);
+    enter({{0, Wish::ready}, {1, state}});
+    EXPECT_EQ(choose_bound(), 1);
+  }
+}
+
+TEST_F(StickyTest, DrainingKeepsToTheDeadlineIfToldSo) {
+  model_.sticky->drain = routes::StickyDrain::keep;
+  for (const Wish state : {Wish::drain, Wish::leaving}) {
+    enter({{1, Wish::ready}, {1, state}});
+    EXPECT_EQ(choose_bound(), 1);
+    endpoint(1).drain_until = reactor_->now();
+    EXPECT_EQ(choose_bound(), 0);
+    enter({{1, Wish::ready}, {1, Wish::ready}});  // it was not to leave after all
+    EXPECT_EQ(choose_bound(), 1);
+  }
+}
+
+TEST_F(StickyTest, MaintenanceMovesAlways) {
+  model_.sticky->drain = routes::StickyDrain::keep;
+  enter({{1, Wish::ready}, {1, Wish::maint}});
+  EXPECT_EQ(choose_bound(), 0);
+  enter({{1, Wish::maint}, {1, Wish::maint}});
+  EXPECT_EQ(choose_bound(), -1);
+}
+
+TEST_F(StickyTest, IllHealthMoves) {
+  enter({{1, Wish::ready}, {1, Wish::ready}});
+  endpoint(1).health = lifecycle::Health::down;
+  EXPECT_EQ(choose_bound(), 0);
+  endpoint(1).health = lifecycle::Health::suspect;
+  EXPECT_EQ(choose_bound(), 0);
+  endpoint(0).health = lifecycle::Health::suspect;
+  EXPECT_EQ(choose_bound(), 1);
+}
+
+class SlowStartTest : public BalanceTest {
+ protected:
+  SlowStartTest() { model_.slow_start = std::chrono::seconds{30}; }
+  static constexpr std::pair<std::uint32_t, Wish> ready{1, Wish::ready};
+};
+
+TEST_F(SlowStartTest, ANewEndpointBesideOthersBeginsWithATenth) {
+  enter({ready, ready});
+  EXPECT_EQ(many(Balance::round_robin, 10), (std::map<int, int>{{0, 5}, {1, 5}}));
+  enter({ready, ready, ready});
+  EXPECT_EQ(many(Balance::round_robin, 210), (std::map<int, int>{{0, 100}, {1, 100}, {2, 10}}));
+  endpoint(2).warm_since = reactor_->now() - std::chrono::seconds{15};
+  EXPECT_EQ(many(Balance::least_request, 250), (std::map<int, int>{{0, 100}, {1, 100}, {2, 50}}));
+  endpoint(2).warm_since = reactor_->now() - std::chrono::seconds{30};
+  EXPECT_EQ(many(Balance::round_robin, 30), (std::map<int, int>{{0, 10}, {1, 10}, {2, 10}}));
+}
+
+TEST_F(SlowStartTest, ARecoveredEndpointIsNewAgain) {
+  enter({ready, ready, ready});
+  const std::uint64_t identity = endpoint(2).identity;
+  endpoints_->set_health(identity, lifecycle::Health::down, base::Cause::backend_refused, false);
+  endpoints_->set_health(identity, lifecycle::Health::up, base::Cause::completed, false);
+  EXPECT_EQ(many(Balance::round_robin, 210), (std::map<int, int>{{0, 100}, {1, 100}, {2, 10}}));
+}
+
+TEST_F(SlowStartTest, AnEndpointThatComesBackFromMaintenanceIsNewAgain) {
+  enter({ready, ready, {1, Wish::maint}});
+  enter({ready, ready, ready});
+  EXPECT_EQ(many(Balance::round_robin, 210), (std::map<int, int>{{0, 100}, {1, 100}, {2, 10}}));
+}
+
+TEST_F(SlowStartTest, IsSuspendedWhereItWouldStarve) {
+  enter({ready});
+  enter({ready, ready, ready});  // one of three is warm
+  EXPECT_EQ(many(Balance::round_robin, 30), (std::map<int, int>{{0, 10}, {1, 10}, {2, 10}}));
+  endpoint(1).warm_since = long_ago;
+  EXPECT_EQ(many(Balance::round_robin, 210), (std::map<int, int>{{0, 100}, {1, 100}, {2, 10}}));
+  ASSERT_TRUE(view().queue.push(nullptr, {1, 1}, 1));
+  EXPECT_EQ(many(Balance::round_robin, 30), (std::map<int, int>{{0, 10}, {1, 10}, {2, 10}}));
 }
 
 }  // namespace
