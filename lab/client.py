@@ -129,8 +129,8 @@ class Pool:
             self.idle.append(connection)
 
 
-async def tunnel(port, seconds, period, on_open):
-    """A WebSocket that says something every `period` and expects its echo; ends by itself after `seconds`."""
+async def open_websocket(port):
+    """(connection, pod)"""
     connection = await Http1.open(port)
     try:
         key = base64.b64encode(os.urandom(16))
@@ -140,13 +140,33 @@ async def tunnel(port, seconds, period, on_open):
         answer.expect(101)
         if answer.get("sec-websocket-accept") != accept_key(key):
             raise Failure("mismatch")
-        on_open(answer.pod)
+    except BaseException:
+        connection.close()
+        raise
+    return connection, answer.pod
+
+
+async def tunnel(port, seconds, period, know):
+    """A WebSocket that says something every `period` and expects its echo; ends by itself after `seconds`."""
+    connection, pod = await open_websocket(port)
+    know(pod)
+    try:
         for number in range(round(seconds / period)):
             connection.writer.write(frame(TEXT, f"message {number}".encode(), os.urandom(4)))
             await echo_of(connection, f"message {number}".encode())
             await asyncio.sleep(period)
         connection.writer.write(frame(CLOSE, b"\x03\xe8", os.urandom(4)))
         await echo_of(connection, b"\x03\xe8")
+    finally:
+        connection.close()
+
+
+async def silent_tunnel(port, know):
+    """A WebSocket that says nothing until the other side ends it."""
+    connection, pod = await open_websocket(port)
+    know(pod)
+    try:
+        await echo_of(connection, b"")
     finally:
         connection.close()
 

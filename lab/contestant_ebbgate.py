@@ -16,6 +16,7 @@ BINARY = pathlib.Path(os.environ.get("EBBGATE", ROOT / "build" / "ebbgate"))
 # What a careful user writes; everything else is the default.
 SERVICE = {"sticky": {"cookie": "ebb"}, "health": {"http": "/healthz"}}
 
+FOR_FAMILY = {"slow-start": {"slow_start": "5s"}, "tunnels": {"drain": {"deadline": "5s"}}}
 EXPLAINED = ("time", "target", "protocol", "status", "cause", "endpoint", "tries", "reused", "total_ms")
 
 
@@ -30,7 +31,7 @@ class Ebbgate(Contestant):
         self.endpoints = {pod.name: self.endpoint(pod.name, pod) for pod in pods}
         self.many = [(backend, [self.endpoint(name, pod) for name, pod in two]) for backend, two in many(pods)] if family == "churn" else []
         self.options = {}
-        for key, value in {**SERVICE, **({"slow_start": "5s"} if family == "slow-start" else {})}.items():
+        for key, value in {**SERVICE, **FOR_FAMILY.get(family, {})}.items():
             if self.accepts({key: value}):
                 self.options[key] = value
         self.write()
@@ -103,4 +104,4 @@ class Ebbgate(Contestant):
             return []
         wanted = {f"id={identity}" for identity in identities}
         lines = map(json.loads, self.access_log.read_text(errors="replace").splitlines())
-        return [" ".join(f"{key}={line[key]}" for key in EXPLAINED) for line in lines if line["target"].rsplit("&", 1)[-1] in wanted]
+        return [" ".join(f"{key}={line[key]}" for key in EXPLAINED) for line in lines if line.get("target", "").rsplit("&", 1)[-1] in wanted]

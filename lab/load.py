@@ -14,11 +14,12 @@ import random
 import sys
 import time
 
-from client import Failure, Http1, Pool, cookie_of, tunnel
+from client import Failure, Http1, Pool, cookie_of, silent_tunnel, tunnel
 from client_http2 import Connections
 from ports import GRPC, HTTP2, LEAKY_ADDRESS, WEB
 
 DOWNLOAD_BYTES, DOWNLOAD_PACE = 100 << 20, 25 << 20
+CROWD_PER_SECOND = 1000
 PATIENCE_SECONDS = 10  # with what still runs at the end
 
 
@@ -75,6 +76,11 @@ class Load:
             await self.measure(kind, work, timeout)
             await asyncio.sleep(random.uniform(0.5, 1.5) * pause)
 
+    async def soon(self, delay, kind, work):
+        """Once, without an end of its own."""
+        await asyncio.sleep(delay)
+        await self.measure(kind, work, 3600)
+
     # Classes
 
     async def exchange(self, pool, know, method, target, body=b"", expected=None, **fields):
@@ -129,6 +135,9 @@ class Load:
 
     async def ws(self, _, know):
         await tunnel(WEB, random.uniform(0.5, 1) * self.spec["tunnel_seconds"], 0.2, know)
+
+    async def crowd(self, _, know):
+        await silent_tunnel(WEB, know)
 
     async def h2(self, identity, know):
         connection = await self.http2.take()
@@ -189,12 +198,14 @@ class Load:
         for kind, amount in self.spec["classes"].items():
             if kind == "sticky":
                 works = [self.one_after_another(f"sticky{number}", self.sticky_client(number), 0.2, timeout) for number in range(amount)]
+            elif kind == "crowd":
+                works = [self.soon(number / CROWD_PER_SECOND, kind, self.crowd) for number in range(amount)]
             elif kind in ("ws", "grpc", "download", "stream"):
                 work = {"ws": self.ws, "grpc": self.grpc_chat, "download": self.download, "stream": self.stream}[kind]
                 works = [self.one_after_another(kind, work, 0.1, 3600 if kind == "stream" else 60) for _ in range(amount)]
             else:
                 works = [self.at_rate(kind, amount, getattr(self, kind), timeout)]
-            (self.endless if kind == "stream" else self.loops).update(map(asyncio.ensure_future, works))
+            (self.endless if kind in ("stream", "crowd") else self.loops).update(map(asyncio.ensure_future, works))
 
     async def finish(self):
         """Lets what runs end, except streams, which have no end of their own."""

@@ -76,7 +76,6 @@ class Pods:
         slot = slot or self.free_slot()
         name = f"pod{len(self.all)}"
         journal = self.directory / f"{name}.journal"
-        journal.unlink(missing_ok=True)  # of an earlier run that was kept
         words = [word for key, value in options.items() for word in (f"--{key}", str(value))]
         with open(self.directory / f"{name}.stderr", "wb") as errors:
             process = subprocess.Popen(

@@ -67,7 +67,8 @@ def main():
                         continue
                     started = time.monotonic()
                     directory = base / f"{name}-{contestant}"
-                    directory.mkdir(parents=True, exist_ok=True)
+                    shutil.rmtree(directory, ignore_errors=True)  # of an earlier run that was kept
+                    directory.mkdir(parents=True)
                     print(f"  {name}: {contestant} ...", file=sys.stderr, flush=True)
                     try:
                         rows[contestant] = play(network, scene, contestant, directory, options.short)

@@ -6,6 +6,8 @@ import scenes_million
 import scenes_other
 import scenes_receipts
 import scenes_rolling
+import scenes_tunnels
 
-ALL = [*scenes_rolling.SCENES, *scenes_receipts.SCENES, *scenes_deaths.SCENES, *scenes_other.SCENES, *scenes_million.SCENES, *scenes_churn.SCENES]
+FILES = (scenes_rolling, scenes_receipts, scenes_tunnels, scenes_deaths, scenes_other, scenes_million, scenes_churn)
+ALL = [scene for file in FILES for scene in file.SCENES]
 BY_NAME = {scene.name: scene for scene in ALL}
