@@ -27,7 +27,8 @@ void Exchanges::hold(Exchange& exchange) {
     return fail(exchange, Event::failed, exchange.last_failure);
   }
   // However often it is woken in vain, it has waited since the first time.
-  if (exchange.held_until == base::Instant::max()) exchange.held_until = now + queue.timeout;
+  const bool first = exchange.held_until == base::Instant::max();
+  if (first) exchange.held_until = now + queue.timeout;
   if (now >= exchange.held_until) return fail(exchange, Event::failed, exchange.last_failure);
   if (!view.queue.push(exchange.route, exchange.self, queue.limit)) {
     return fail(exchange, Event::failed, Cause::queue_full);
@@ -36,7 +37,7 @@ void Exchanges::hold(Exchange& exchange) {
     return core_.endpoints->find(handle)->standing() != Standing::unavailable;
   });
   if (crowded && exchange.last_failure == Cause::backend_empty) exchange.last_failure = Cause::queue_timeout;
-  view.held_ever += 1;
+  if (first) view.held_ever += 1;
   step(exchange, Event::hold);
   // What could not be reached may be there again when it is woken.
   exchange.tried.clear();
