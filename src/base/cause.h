@@ -19,6 +19,7 @@ enum class Side : std::uint8_t { none, client, backend, self };
   X(client_reset,              client,    0, "the client reset its connection")                                    \
   X(client_dead,               client,    0, "the client stopped acknowledging and the kernel gave up")            \
   X(client_idle_timeout,       none,      0, "the client kept an idle connection for too long")                    \
+  X(client_idle_budget,        none,      0, "more connections wait for a request than may; it had waited longest")    \
   X(client_head_timeout,       client,  408, "the request head did not arrive in time")                            \
   X(client_body_timeout,       client,  408, "the request body stopped arriving")                                  \
   X(client_write_timeout,      client,    0, "the client stopped reading the response")                            \

@@ -50,6 +50,8 @@ inline constexpr Key<routes::ListenerModel> listener_keys[] = {
      "clients come through a load balancer that says who they are"},
     {"connections_per_client", count<&routes::ListenerModel::connections_per_client>,
      "most connections of one client address at a time, over all workers; 0 for no limit"},
+    {"idle_connections", count<&routes::ListenerModel::idle_connections>,
+     "most connections that wait for a request; the one that has waited longest is closed; 0 for no limit"},
 };
 
 }  // namespace ebb::config

@@ -39,6 +39,9 @@ constexpr Key<Limits> limits_keys[] = {
     {"fields", count<&Limits::fields>, "most fields in a head, 1 to 256; beyond it 431"},
     {"body_bytes", size<&Limits::body_bytes>, "largest request body, 0 for no limit; beyond it 413"},
     {"connections", count<&Limits::connections>, "most client connections; 0 is what the descriptor limit allows"},
+    {"idle_connections", count<&Limits::idle_connections>,
+     "most client connections that wait for a request; the one that has waited longest is closed; 0: no limit"},
+    {"idle_per_client", count<&Limits::idle_per_client>, "the same for one client address"},
 };
 
 template <const auto& value>
@@ -61,6 +64,8 @@ constexpr Key<Loaded> top_keys[] = {
      "request has none, or never ours"},
     {"trusted_proxies", model<networks<&Model::trusted_proxies>>,
      "peers whose `X-Forwarded-For` is believed when a client's address is wanted"},
+    {"cause_header", model<flag<&Model::cause_header>>,
+     "answers of the router's own have a field `Ebbgate-Cause` with the cause that the log has"},
     {"errors", model<list<&Model::errors, error_keys>>, "bodies of errors that the router itself answers with"},
     {"listeners", model<list<&Model::listeners, listener_keys>>, "where clients connect", Need::required},
     {"routes", model<list<&Model::routes, route_keys>>, "which requests go where; what none matches gets 404"},

@@ -128,6 +128,7 @@ void Clients::take_plain(ClientConnection& client, Slice bytes) {
 void Clients::read_head(ClientConnection& client) {
   const bool first_bytes = client.life.is(State::idle);
   if (first_bytes) step(client, Event::bytes);
+  if (first_bytes) has_work(client);
   const wire::HeadLimits limits = core_.head_limits();
   if (client.input.slices() > 1) gather(core_.reactor.blocks(), client.input, limits.head_bytes);
   const wire::Preface preface = preface_of(client);
@@ -244,7 +245,8 @@ void Clients::answer(Handle end, const OwnAnswer& answer) {
 }
 
 void Clients::send_own(ClientConnection& client, const OwnAnswer& answer, bool keep) {
-  const std::string_view body = write_own_message(answer, core_.current->model().errors, core_.response, text_);
+  const routes::Model& model = core_.current->model();
+  const std::string_view body = write_own_message(answer, model.errors, core_.response, text_, model.cause_header);
   // The end of the stream tells where a call's answer ends; HTTP/1 has none.
   core_.response.has_length = core_.response.has_length || answer.grpc;
   Chain out;
@@ -272,11 +274,24 @@ void Clients::exchange_kept(ClientConnection& client) {
   step(client, Event::kept);
   if (client.finished && client.input.empty()) return close(client.self, Cause::client_closed, CloseMode::flush);
   arm_after_exchange(client, core_.timeouts().client_idle);
-  if (client.input.empty()) {
-    core_.reactor.receive(client.socket, Receive::watchful);
-  } else {
-    queue(client);
-  }
+  if (!client.input.empty()) return queue(client);
+  core_.reactor.receive(client.socket, Receive::watchful);
+  begins_to_wait(client);
+}
+
+// Where nothing is limited nothing is counted.
+void Clients::begins_to_wait(ClientConnection& client) {
+  const routes::Limits& limits = core_.current->model().limits;
+  const std::uint32_t workers = static_cast<std::uint32_t>(core_.siblings.count);
+  const auto share = [workers](std::uint32_t limit) { return limit == 0 ? 0 : std::max(limit / workers, 1u); };
+  const IdleClients::Limits shares{share(limits.idle_connections), share(client.listener->model.idle_connections),
+                                   share(limits.idle_per_client)};
+  if (!shares.any()) return;
+  const Handle excess = idle_.enter(client, core_.reactor.now(), shares);
+  if (!excess) return;
+  ClientConnection& last = *connections_.find(excess);
+  if (last.h2) return core_.h2_clients->end_idle(last, Cause::client_idle_budget);
+  close(excess, Cause::client_idle_budget, CloseMode::flush);
 }
 
 void Clients::exchange_last(ClientConnection& client, bool request_whole) {
@@ -340,6 +355,7 @@ void Clients::close(Handle handle, Cause cause, CloseMode mode) {
   core_.reactor.close(client->socket, mode);
   core_.counters.closed_by(Side::client, cause);
   if (client->counted) core_.client_limits->leave(client->listener->label, client->peer);
+  idle_.forget(*client);
   dead_.push_back(handle);
   if (client->h2) core_.h2_clients->on_closed(*client, cause);
 }

@@ -11,6 +11,7 @@
 #include "gate/core.h"
 #include "gate/front.h"
 #include "gate/h2_client_session.h"
+#include "gate/idle_clients.h"
 #include "lifecycle/client_connection.h"
 #include "wire/client_hello.h"
 #include "wire/h2_preface.h"
@@ -26,6 +27,8 @@ struct ListenerState {
   routes::AddressSet proxies{};  // peers that begin with a header of the PROXY protocol
   bool looks_at_names = false;   // some TLS is passed through: the ClientHello decides
   bool closing = false;          // left the configuration; connections that waited in its queue are still taken
+  std::shared_ptr<WaitingClients> waiting =
+      std::make_shared<WaitingClients>();  // stays with the listener over configurations
 };
 
 struct SecureLayer {
@@ -34,7 +37,7 @@ struct SecureLayer {
   wire::TlsSession session;
 };
 
-struct ClientConnection {
+struct ClientConnection : base::ListNode<WaitingTag>, base::ListNode<SameClientTag> {
   reactor::SocketId socket;
   base::Handle self;
   base::Handle exchange;  // HTTP/1, while serving or tunnelling
@@ -56,13 +59,15 @@ struct ClientConnection {
   std::unique_ptr<H2ClientSession> h2;
   base::Chain input;              // received, not consumed: a partial head, or pipelined requests
   std::size_t unsent_before = 0;  // between exchanges: when the deadline was set; has the client read since?
+  base::Instant idle_since{};
+  base::Handle idle_group;  // of IdleClients
 
   std::string_view protocol() const { return h2 ? "HTTP/2" : minor == 0 ? "HTTP/1.0" : "HTTP/1.1"; }
 };
 
 class Clients : public Front {
  public:
-  explicit Clients(Core& core) : core_(core) {}
+  explicit Clients(Core& core) : core_(core), idle_(core.random.next()) {}
 
   ClientConnection* find(base::Handle handle) { return connections_.find(handle); }
 
@@ -99,6 +104,9 @@ class Clients : public Front {
   void on_timer(base::Handle client);
 
   void close_idle(base::Cause cause);
+  // It waits for a request, or does so no more.
+  void begins_to_wait(ClientConnection& client);
+  void has_work(ClientConnection& client) { idle_.leave(client); }
   void close_all(base::Cause cause);
   // Pipelined requests whose turn has come. Not called from inside an event: a burst of answers that we make ourselves
   // would recurse.
@@ -146,6 +154,7 @@ class Clients : public Front {
   void begin_bytes(ClientConnection& client, const routes::Route* route, std::string_view backend);
 
   Core& core_;
+  IdleClients idle_;
   base::SlotMap<ClientConnection> connections_;
   std::vector<base::Handle> dead_;
   std::vector<base::Handle> queued_;

@@ -88,6 +88,7 @@ Handle Exchanges::begin(Front& front, Handle client_end, const wire::RequestHead
       {head.method_text, head.authority, head.path, client.listener->model.name, &fields});
   exchange.method = head.method;
   exchange.upgrade_asked = !head.upgrade.empty();
+  exchange.websocket_asked = exchange.upgrade_asked && wire::equals_ignoring_case(head.upgrade, "websocket");
   exchange.grpc = head.method == wire::Method::post && is_grpc(head.fields);
   exchange.framing = head.framing;
   exchange.request_body = wire::BodyReader(head.framing, head.content_length);
@@ -455,11 +456,12 @@ void Exchanges::end_of_endpoint(Handle endpoint, Cause cause) {
   for (const Handle handle : all) {
     Exchange* exchange = live(handle);
     if (exchange == nullptr) continue;
-    if (exchange->life.is(State::tunnelling)) {
-      close_tunnel(*exchange, cause);
-    } else {
+    if (!exchange->life.is(State::tunnelling)) {
       fail(*exchange, Event::failed, cause);
+      continue;
     }
+    say_goodbye(*exchange);
+    close_tunnel(*exchange, cause);
   }
 }
 

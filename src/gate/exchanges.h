@@ -25,10 +25,16 @@
 #include "lifecycle/exchange.h"
 #include "lifecycle/retry.h"
 #include "wire/h1_body.h"
+#include "wire/websocket_frames.h"
 
 namespace ebb::gate {
 
 struct BackendView;
+
+struct WebsocketWays {
+  wire::WebsocketFrames to_client;
+  wire::WebsocketFrames to_backend;
+};
 
 struct Exchange {
   base::Handle self;
@@ -40,13 +46,15 @@ struct Exchange {
   lifecycle::ExchangeMachine life;
   base::Timer timer;
   SnapshotRef snapshot;
-  const routes::Route* route = nullptr;    // null: none matched, or a listener of bytes
-  std::unique_ptr<AppliedPolicy> applied;  // null: the route asks for nothing
+  const routes::Route* route = nullptr;      // null: none matched, or a listener of bytes
+  std::unique_ptr<AppliedPolicy> applied;    // null: the route asks for nothing
+  std::unique_ptr<WebsocketWays> websocket;  // null: the tunnel, if it is one, carries something else
   std::uint32_t backend_index = routes::no_backend;
   std::optional<std::uint64_t> hash_key;  // of a backend that balances by one
 
   wire::Method method = wire::Method::other;
   bool upgrade_asked = false;
+  bool websocket_asked = false;
   bool grpc = false;
   bool bytes_only = false;       // a tunnel from the start: nothing is known of what it carries
   bool replayable = true;        // what was sent is still in `head` and `kept`
@@ -266,6 +274,7 @@ class Exchanges {
   void on_tunnel_bytes_from_backend(Exchange& exchange, base::Slice bytes);
   void tunnel_finished(Exchange& exchange, OwnerKind side);
   void close_tunnel(Exchange& exchange, base::Cause cause);
+  void say_goodbye(Exchange& exchange);
 
   Core& core_;
   base::SlotMap<Exchange> exchanges_;

@@ -69,6 +69,7 @@ void H2Clients::on_request(Handle client_handle, StreamId id, const wire::Reques
     return answer(stream.self, own_answer(Cause::client_misdirected, head.method, stream.whole));
   }
   client.timer.disarm();
+  core_.clients->has_work(client);
   client.h2->exchanges += 1;
   const Handle exchange = core_.exchanges->begin(*this, stream.self, stream.upgrade ? as_upgrade(head) : head);
   stream.exchange = exchange;
@@ -209,7 +210,8 @@ void H2Clients::answer(Handle end, const OwnAnswer& answer) {
 }
 
 void H2Clients::respond_own(H2Session& codec, StreamId id, const OwnAnswer& answer) {
-  const std::string_view body = write_own_message(answer, core_.current->model().errors, core_.response, text_);
+  const routes::Model& model = core_.current->model();
+  const std::string_view body = write_own_message(answer, model.errors, core_.response, text_, model.cause_header);
   codec.respond(id, core_.response, body.empty());
   if (body.empty()) return;
   Chain out;
@@ -274,7 +276,9 @@ void H2Clients::detach(H2Stream& stream) {
   stream.early.clear();
   ClientConnection& client = *core_.clients->find(stream.client);
   client.h2->exchanges -= 1;
-  if (client.h2->exchanges == 0 && !client.life.ended()) rest(client);
+  if (client.h2->exchanges > 0 || client.life.ended()) return;
+  rest(client);
+  core_.clients->begins_to_wait(client);
 }
 
 void H2Clients::forget(H2Stream& stream) {
@@ -327,13 +331,15 @@ void H2Clients::on_drained(ClientConnection& client) {
 void H2Clients::on_timer(ClientConnection& client) {
   if (client.h2->exchanges > 0) return;
   const bool stuck = core_.clients->unsent(client) > 0;
-  if (!stuck) {
-    client.h2->codec.go_away(Cause::client_idle_timeout);
-    client.h2->codec.go_away(Cause::client_idle_timeout);
-    send_now(client);
-  }
-  core_.clients->close(client.self, stuck ? Cause::client_write_timeout : Cause::client_idle_timeout,
-                       stuck ? CloseMode::reset : CloseMode::flush);
+  if (stuck) return core_.clients->close(client.self, Cause::client_write_timeout, CloseMode::reset);
+  end_idle(client, Cause::client_idle_timeout);
+}
+
+void H2Clients::end_idle(ClientConnection& client, Cause cause) {
+  client.h2->codec.go_away(cause);
+  client.h2->codec.go_away(cause);
+  send_now(client);
+  core_.clients->close(client.self, cause, CloseMode::flush);
 }
 
 void H2Clients::on_closed(ClientConnection& client, Cause cause) {

@@ -39,6 +39,8 @@ class H2Clients : public Front {
   void go_away(base::Cause cause);
   // What the events of this round have produced leaves in one piece per connection. False: there was nothing.
   bool send_scheduled();
+  // Of a connection without streams.
+  void end_idle(ClientConnection& client, base::Cause cause);
   void bury();
 
   ClientConnection* connection(base::Handle end) override;

@@ -82,7 +82,7 @@ std::string grpc_trailers(Cause cause) {
 }
 
 std::string_view write_own_message(const OwnAnswer& answer, std::span<const routes::ErrorBodyModel> errors,
-                                   wire::ResponseHead& head, std::string& text) {
+                                   wire::ResponseHead& head, std::string& text, bool say_cause) {
   head.fields.clear();
   head.minor = 1;
   head.framing = wire::Framing::none;
@@ -100,6 +100,7 @@ std::string_view write_own_message(const OwnAnswer& answer, std::span<const rout
   } else if (!answer.location.empty()) {
     head.fields.add({"Location", answer.location});
   }
+  if (error && say_cause) head.fields.add({"Ebbgate-Cause", base::name(answer.cause)});
   if (answer.changes != nullptr) answer.changes->apply(head.fields);
   // A call's answer ends with its head, and 204 has no length (RFC 9110 8.6).
   head.has_length = answer.status != 204 && !(error && answer.grpc);

@@ -14,7 +14,7 @@ OwnAnswer own_answer(base::Cause cause, wire::Method method, bool request_whole)
 // literals. For a gRPC request the answer is a status of gRPC in a head alone ("Trailers-Only"), for others the route's
 // body, or one of `errors`, or a line of text.
 std::string_view write_own_message(const OwnAnswer& answer, std::span<const routes::ErrorBodyModel> errors,
-                                   wire::ResponseHead& head, std::string& text);
+                                   wire::ResponseHead& head, std::string& text, bool say_cause = false);
 
 // The same for a response that has begun.
 std::string grpc_trailers(base::Cause cause);

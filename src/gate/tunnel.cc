@@ -19,16 +19,31 @@ Receive mode_after(std::size_t received) {
   return received >= base::BlockPool::body_size ? Receive::bulk : Receive::watchful;
 }
 
+void follow(const Chain& bytes, wire::WebsocketFrames& frames) {
+  for (std::uint32_t i = 0; i < bytes.slices(); ++i) frames.take(bytes[i].view());
+}
+
+template <std::size_t size>
+Chain chain_of(base::BlockPool& blocks, const std::array<char, size>& text) {
+  Chain chain;
+  chain.append(blocks, std::string_view(text.data(), text.size()));
+  return chain;
+}
+
 }  // namespace
 
 void Exchanges::become_tunnel(Exchange& exchange, Event event) {
   step(exchange, event);
   begin_tunnel_age(exchange);
+  if (exchange.websocket_asked) exchange.websocket = std::make_unique<WebsocketWays>();
   exchange.back->become_tunnel(exchange.backend);
   exchange.front->become_tunnel(exchange.client);
-  exchange.to_client.push(exchange.back->early_bytes(exchange.backend));
+  Chain late = exchange.back->early_bytes(exchange.backend);
+  if (exchange.websocket != nullptr) follow(late, exchange.websocket->to_client);
+  exchange.to_client.push(std::move(late));
   flush(exchange);
   Chain early = exchange.front->early_bytes(exchange.client);
+  if (exchange.websocket != nullptr) follow(early, exchange.websocket->to_backend);
   if (!early.empty()) exchange.back->flush(exchange.backend, std::move(early));
   exchange.back->receive(exchange.backend, Receive::watchful);
   arm_for_state(exchange);
@@ -40,6 +55,7 @@ void Exchanges::on_tunnel_bytes_from_client(Handle handle, Slice bytes) {
   if (exchange == nullptr) return;
   const Receive mode = mode_after(bytes.size());
   exchange->request_bytes += bytes.size();
+  if (exchange->websocket != nullptr) exchange->websocket->to_backend.take(bytes.view());
   Chain out;
   out.push(std::move(bytes));
   exchange->back->flush(exchange->backend, std::move(out));
@@ -51,6 +67,7 @@ void Exchanges::on_tunnel_bytes_from_client(Handle handle, Slice bytes) {
 void Exchanges::on_tunnel_bytes_from_backend(Exchange& exchange, Slice bytes) {
   const Receive mode = mode_after(bytes.size());
   exchange.response_sent += bytes.size();
+  if (exchange.websocket != nullptr) exchange.websocket->to_client.take(bytes.view());
   Chain out;
   out.push(std::move(bytes));
   exchange.front->flush(exchange.client, std::move(out));
@@ -70,6 +87,18 @@ void Exchanges::tunnel_finished(Exchange& exchange, OwnerKind side) {
     exchange.front->finish(exchange.client);
   }
   arm_for_state(exchange);
+}
+
+// A WebSocket is told that it ends, on each side on which it is between two frames.
+void Exchanges::say_goodbye(Exchange& exchange) {
+  if (exchange.websocket == nullptr) return;
+  base::BlockPool& blocks = core_.reactor.blocks();
+  if (exchange.websocket->to_client.between_frames()) {
+    exchange.front->flush(exchange.client, chain_of(blocks, wire::websocket_going_away));
+  }
+  if (exchange.backend && !exchange.backend_finished && exchange.websocket->to_backend.between_frames()) {
+    exchange.back->flush(exchange.backend, chain_of(blocks, wire::websocket_going_away_masked));
+  }
 }
 
 void Exchanges::close_tunnel(Exchange& exchange, Cause cause) {

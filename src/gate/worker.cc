@@ -98,7 +98,9 @@ void Worker::change_listeners(const LocalSnapshot& snapshot, std::vector<std::st
     }
     // Connections hold the old state; a new one takes its place for those to come.
     std::shared_ptr<ListenerState>& place = *listeners_.find(*known);
+    const std::shared_ptr<WaitingClients> waiting = place->waiting;
     place = make_listener(snapshot, i, place->id);
+    place->waiting = waiting;
     unlisted.erase(known);
   }
   for (const Handle handle : unlisted) close_listener(handle);

@@ -44,6 +44,7 @@ struct ListenerModel {
   std::vector<Cidr> proxy_protocol_from;     // who may say on whose behalf it connects; empty: nobody
   std::string backend;                       // of tcp and udp
   std::uint32_t connections_per_client = 0;  // at a time, from one address; 0: no limit
+  std::uint32_t idle_connections = 0;        // of them, that wait for a request; 0: no limit
 };
 
 enum class EndpointState : std::uint8_t { ready, leaving, drain, maint };
@@ -122,8 +123,10 @@ struct Limits {
   std::uint32_t head_bytes = 16384;
   std::uint32_t target_bytes = 8192;
   std::uint32_t fields = 100;
-  std::uint64_t body_bytes = 0;   // 0: no limit
-  std::uint32_t connections = 0;  // of clients, per process; 0: what the descriptor limit allows
+  std::uint64_t body_bytes = 0;          // 0: no limit
+  std::uint32_t connections = 0;         // of clients, per process; 0: what the descriptor limit allows
+  std::uint32_t idle_connections = 0;    // of them, that wait for a request; 0: no limit
+  std::uint32_t idle_per_client = 1024;  // the same, from one address
 };
 
 enum class LogFormat : std::uint8_t { off, json, common };
@@ -141,6 +144,7 @@ struct Model {
   ForwardedMode forwarded = ForwardedMode::append;
   std::vector<Cidr> trusted_proxies;
   std::vector<ErrorBodyModel> errors;  // for routes that have none for a status
+  bool cause_header = false;           // answers of the router's own say why
   std::vector<ListenerModel> listeners;
   std::vector<RouteModel> routes;
   std::vector<BackendModel> backends;

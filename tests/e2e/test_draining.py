@@ -116,3 +116,14 @@ def test_flapping_under_load_loses_nothing(router, backend):
     for thread in threads:
         thread.join(20)
     assert set(statuses) == {200}
+
+
+def test_websocket_is_told_that_its_endpoint_goes_away(router, backend):
+    old, new = backend(awkward.upgrading()), backend(awkward.named("new"))
+    one = router(configuration(backends=[{"name": "service", "endpoints": [endpoint(old.port, "old")]}]))
+    with upgraded(one) as tunnel:
+        tunnel.send(b"\x82\x02hi")
+        assert tunnel.read(4) == b"\x82\x02hi"
+        change(one, pair(old, new, "drain", drain={"deadline": "200ms"}))
+        assert tunnel.read_to_end() == b"\x88\x02\x03\xe9"  # Close, 1001
+    wait_until(lambda: old.received[0].endswith(b"\x88\x82\0\0\0\0\x03\xe9"), what="the Close that the endpoint gets")
