@@ -35,6 +35,10 @@ class Contestant:
         """Asks for a drain and waits for its receipt: what a preStop hook does."""
         raise Skip(f"{self.name} gives no receipts")
 
+    def replays(self):
+        """How many requests it has sent again, if it says so."""
+        return ""
+
     def resident_kib(self):
         status = pathlib.Path(f"/proc/{self.process.pid}/status").read_text()
         return int(re.search(r"^VmRSS:\s+(\d+)", status, re.MULTILINE)[1])

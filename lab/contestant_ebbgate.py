@@ -15,8 +15,9 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 BINARY = pathlib.Path(os.environ.get("EBBGATE", ROOT / "build" / "ebbgate"))
 # What a careful user writes; everything else is the default.
 SERVICE = {"sticky": {"cookie": "ebb"}, "health": {"http": "/healthz"}}
-
 FOR_FAMILY = {"slow-start": {"slow_start": "5s"}, "tunnels": {"drain": {"deadline": "5s"}}}
+# All clients of the million have one address, as behind a load balancer.
+LIMITS = {"million": {"idle_per_client": 0}, "leaky": {"idle_per_client": 64}}
 EXPLAINED = ("time", "target", "protocol", "status", "cause", "endpoint", "tries", "reused", "total_ms")
 
 
@@ -30,6 +31,7 @@ class Ebbgate(Contestant):
         self.runtime = self.directory / "runtime.sock"
         self.endpoints = {pod.name: self.endpoint(pod.name, pod) for pod in pods}
         self.many = [(backend, [self.endpoint(name, pod) for name, pod in two]) for backend, two in many(pods)] if family == "churn" else []
+        self.limits = LIMITS.get(family, {})
         self.options = {}
         for key, value in {**SERVICE, **FOR_FAMILY.get(family, {})}.items():
             if self.accepts({key: value}):
@@ -44,7 +46,7 @@ class Ebbgate(Contestant):
     def settings(self, options):
         endpoints = list(self.endpoints.values())
         return {
-            "admin": f"127.0.0.1:{ADMIN}", "workers": 2,
+            "admin": f"127.0.0.1:{ADMIN}", "workers": 2, "cause_header": True, "limits": self.limits,
             "access_log": {"format": "json", "path": str(self.access_log)},
             "listeners": [{"name": "web", "bind": f"127.0.0.1:{WEB}"}, {"name": "http2", "bind": f"127.0.0.1:{HTTP2}"},
                           {"name": "grpc", "bind": f"127.0.0.1:{GRPC}"}],
@@ -95,9 +97,9 @@ class Ebbgate(Contestant):
             raise Skip("this ebbgate gives no receipts: " + (asked.stderr.strip().splitlines() or ["without a reason"])[-1])
         return asked.returncode == 0
 
-    def metrics(self):
+    def replays(self):
         text = subprocess.run(self.fabric.inside("gate", "curl", "-sf", f"127.0.0.1:{ADMIN}/metrics"), capture_output=True, text=True).stdout
-        return dict(line.rsplit(" ", 1) for line in text.splitlines() if line and not line.startswith("#"))
+        return sum(round(float(line.rsplit(" ", 1)[1])) for line in text.splitlines() if line.startswith("ebbgate_retries_total"))
 
     def explain(self, identities):
         if not self.access_log.exists():

@@ -12,7 +12,7 @@ from scene import Result, Scene
 
 HERE = pathlib.Path(__file__).resolve().parent
 REPLICAS, CLIENTS = 3, 3000
-REQUESTS, REQUESTS_PER_SECOND = 1_000_000, CLIENTS / 0.75
+REQUESTS, REQUESTS_PER_SECOND = 1_000_000, CLIENTS / 1.03
 SERVER = """
 daemon off; master_process off; worker_rlimit_nofile 8192; pid {directory}/{name}.pid; error_log {directory}/{name}.log;
 events {{ worker_connections 4096; }}
@@ -47,10 +47,11 @@ def serve(stage, slot):
 def million(stage):
     servers = [serve(stage, slot) for slot in range(1, REPLICAS + 1)]
     try:
-        stage.contestant.start(servers, "deaths")
+        stage.contestant.start(servers, "million")
         seconds = 10 if stage.short else round(REQUESTS / REQUESTS_PER_SECOND * 1.05)
         ran = subprocess.run(stage.fabric.bound("gate", "wrk", "-t", 1, "-c", CLIENTS, "-d", f"{seconds}s", "--timeout", "10s",
                                                 "-s", HERE / "think.lua", f"http://127.0.0.1:{WEB}"), capture_output=True, text=True, check=True)
+        replays = stage.contestant.replays()
     finally:
         for server in servers:
             server.process.terminate()
@@ -60,10 +61,10 @@ def million(stage):
     missed = [f"{errors} errors"] if errors else []
     if not stage.short and sums["requests"] < REQUESTS:
         missed.append(f"only {sums['requests']} requests")
-    return Result({"requests": sums.pop("requests"), "failed": errors, **sums}, missed)
+    return Result({"requests": sums.pop("requests"), "failed": errors, "replays": replays, **sums}, missed)
 
 
 SCENES = [
-    Scene("million", "a million requests of thinking clients; servers (nginx) close idle connections after 1 s", ("ebbgate", "haproxy-tuned"),
+    Scene("million", "a million requests in pulses; servers (nginx) close idle connections after 1 s, when the next pulse comes", ("ebbgate", "haproxy-tuned"),
           million),
 ]

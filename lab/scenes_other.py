@@ -21,7 +21,7 @@ def keep_alive_race(stage, fins):
             stage.fabric.lose_fins(pod.slot)
         time.sleep(5 if stage.short else 30)
         # Without its FIN a close shows itself by a reset, and a bare reset proves nothing about a POST.
-        return conclude(stage, excuse=None if fins else lambda record, _: record.kind == "post")
+        return conclude(stage, excuse=None if fins else lambda record, _: record.kind == "post", replays=stage.contestant.replays())
     finally:
         for pod in pods if not fins else ():
             stage.fabric.deliver_fins(pod.slot)

@@ -1,19 +1,20 @@
--- Clients that think for up to 1.5 s between requests; every fifth request is a POST. Prints its sums as JSON.
-local threads = 0
-
-function setup(thread)
-  threads = threads + 1
-  thread:set("seed", threads)
-end
+-- Clients that come back all together, a moment after the servers' idle limit of one second; every fifth request is a POST.
+-- Prints its sums as JSON.
+local ffi = require("ffi")
+ffi.cdef "typedef struct { long seconds, nanoseconds; } ebb_time; int clock_gettime(int clock, ebb_time* now);"
+local PERIOD, SPREAD = 1030, 80 -- milliseconds
 
 function init()
-  math.randomseed(os.time() * 1000 + seed)
+  math.randomseed(os.time())
+  now = ffi.new("ebb_time")
   get = wrk.format("GET", "/")
   post = wrk.format("POST", "/", nil, string.rep("x", 300))
 end
 
 function delay()
-  return math.random(0, 1500)
+  ffi.C.clock_gettime(1, now)
+  local milliseconds = tonumber(now.seconds) * 1000 + tonumber(now.nanoseconds) / 1000000
+  return math.floor(PERIOD - milliseconds % PERIOD + math.random(0, SPREAD))
 end
 
 function request()
