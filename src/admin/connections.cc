@@ -2,41 +2,75 @@
 
 #include <algorithm>
 
-#include "admin/host_guard.h"
 #include "admin/http_date.h"
 #include "wire/h1_write.h"
 
 namespace ebb::admin {
 
 using reactor::CloseMode;
-using reactor::Owner;
 using reactor::Receive;
 
-Connections::Connections(reactor::Reactor& reactor, std::shared_ptr<Door> door, Router& router, const Limits& limits)
-    : reactor_(reactor), door_(std::move(door)), router_(router), limits_(limits), alarms_(reactor, alarm_owner) {}
+Connections::Connections(reactor::Reactor& reactor, std::shared_ptr<Door> door, const Limits& limits,
+                         std::uint32_t kind)
+    : reactor_(reactor), door_(std::move(door)), limits_(limits), kind_(kind) {}
 
-void Connections::on_accepted(Owner, reactor::SocketId socket, const base::Address&) {
+std::uint32_t Connections::add_listener(Access access, Router& router) {
+  listeners_.push_back(std::make_unique<Listener>(std::move(access), &router));
+  return static_cast<std::uint32_t>(listeners_.size() - 1);
+}
+
+void Connections::on_accepted(std::uint32_t listener, reactor::SocketId socket, const base::Address& peer) {
   if (connections_.size() >= limits_.connections) return reactor_.close(socket, CloseMode::drop);
   const base::Handle handle = connections_.emplace();
   Connection& connection = *connections_.find(handle);
+  connection.listener = listeners_[listener].get();
+  connection.peer = peer;
   connection.socket = socket;
   connection.handle = handle;
-  connection.timer.set_owner({connection_owner, handle});
-  reactor_.adopt(socket, {connection_owner, handle});
+  connection.timer.set_owner({kind_, handle});
+  reactor_.adopt(socket, {kind_, handle});
+  if (const auto& tls = connection.listener->access.tls) {
+    connection.tls.emplace(*tls);
+    step(connection, Event::handshake);
+    arm(connection, limits_.request);
+    return reactor_.receive(socket, Receive::watchful);
+  }
   step(connection, Event::plain);
   await_request(connection);
 }
 
-void Connections::on_received(Owner owner, base::Slice bytes) {
-  Connection* const connection = connections_.find(owner.handle);
+void Connections::on_received(base::Handle handle, base::Slice bytes) {
+  Connection* const connection = connections_.find(handle);
   if (connection == nullptr || connection->life.is(State::lingering)) return;
-  connection->input += bytes.view();
-  if (connection->life.is(State::idle)) step(*connection, Event::bytes);
-  if (connection->life.is(State::reading)) read_request(*connection);
+  if (connection->tls) return decrypt(*connection, std::move(bytes));
+  take(*connection, bytes.view());
 }
 
-void Connections::on_peer_finished(Owner owner) {
-  Connection* const connection = connections_.find(owner.handle);
+void Connections::decrypt(Connection& connection, base::Slice bytes) {
+  base::Chain plain;
+  base::Chain cipher;
+  const auto status = connection.tls->receive(reactor_.blocks(), std::move(bytes), plain, cipher);
+  if (!cipher.empty()) reactor_.send(connection.socket, std::move(cipher));
+  if (status == wire::TlsSession::Status::failed) return close(connection);
+  if (connection.life.is(State::handshaking)) {
+    if (!connection.tls->handshake_done()) return;
+    step(connection, Event::secured);
+    arm(connection, limits_.request);
+  }
+  std::string text;
+  while (!plain.empty()) text += plain.pop_front().view();
+  if (!text.empty()) take(connection, text);
+  if (status == wire::TlsSession::Status::finished) on_peer_finished(connection.handle);
+}
+
+void Connections::take(Connection& connection, std::string_view bytes) {
+  connection.input += bytes;
+  if (connection.life.is(State::idle)) step(connection, Event::bytes);
+  if (connection.life.is(State::reading)) read_request(connection);
+}
+
+void Connections::on_peer_finished(base::Handle handle) {
+  Connection* const connection = connections_.find(handle);
   if (connection == nullptr) return;
   // A client may finish its side behind its last request and still wait for the answer.
   if (connection->life.is(State::serving)) {
@@ -46,21 +80,20 @@ void Connections::on_peer_finished(Owner owner) {
   }
 }
 
-void Connections::on_drained(Owner owner) {
-  Connection* const connection = connections_.find(owner.handle);
+void Connections::on_drained(base::Handle handle) {
+  Connection* const connection = connections_.find(handle);
   if (connection != nullptr && connection->life.is(State::serving) && connection->answered) answer_sent(*connection);
 }
 
-void Connections::on_failed(Owner owner, const base::Error&) {
-  if (Connection* const connection = connections_.find(owner.handle)) close(*connection);
+void Connections::on_failed(base::Handle handle) {
+  if (Connection* const connection = connections_.find(handle)) close(*connection);
 }
 
-void Connections::on_timer(Owner owner) {
-  if (owner.kind == alarm_owner) return alarms_.ring(owner.handle);
-  Connection* const connection = connections_.find(owner.handle);
+void Connections::on_timer(base::Handle handle) {
+  Connection* const connection = connections_.find(handle);
   if (connection == nullptr) return;
-  // Half a head deserves to hear why; silence does not (RFC 9110 15.5.9).
-  if (connection->life.is(State::reading)) return refuse(*connection, 408, "the request head did not arrive in time");
+  // Half a request deserves to hear why; silence does not (RFC 9110 15.5.9).
+  if (connection->life.is(State::reading)) return refuse(*connection, 408, "the request did not arrive in time");
   close(*connection);
 }
 
@@ -71,12 +104,14 @@ void Connections::on_round_end() {
 
 void Connections::await_request(Connection& connection) {
   arm(connection, limits_.request);
+  connection.awaited = 0;
   if (connection.input.empty()) return reactor_.receive(connection.socket, Receive::watchful);
   step(connection, Event::bytes);
   read_request(connection);
 }
 
 void Connections::read_request(Connection& connection) {
+  if (connection.input.size() < connection.awaited) return;
   connection.head_only = false;
   const wire::Parsed parsed = wire::parse_request(connection.input, limits_.head, head_);
   switch (parsed.status) {
@@ -84,34 +119,58 @@ void Connections::read_request(Connection& connection) {
     case wire::Parsed::Status::refused: return refuse(connection, base::facts(parsed.cause).status, parsed.why);
     case wire::Parsed::Status::complete: break;
   }
-  serve(connection);
+  connection.head_only = head_.method == wire::Method::head;
+  connection.minor = head_.minor;
+  const Denial denial = deny(connection.listener->access, head_);
+  if (denial.status != 0) return refuse(connection, denial.status, denial.words);
+  if (await_body(connection, parsed.consumed)) return;
+  const std::size_t size = parsed.consumed + static_cast<std::size_t>(head_.content_length);
+  serve(connection, parsed.consumed);
   // Behind serve(), which reads views into it. What is left waits; no more is received meanwhile.
-  connection.input.erase(0, parsed.consumed);
+  connection.input.erase(0, size);
+}
+
+// True: it is not there yet, or never will be.
+bool Connections::await_body(Connection& connection, std::size_t head_bytes) {
+  if (head_.framing == wire::Framing::chunked) {
+    refuse(connection, 411, "say how long the body is: a field Content-Length is needed");
+    return true;
+  }
+  if (head_.content_length > limits_.body_bytes) {
+    refuse(connection, 413, "no page takes so large a body");
+    return true;
+  }
+  const bool first_look = connection.awaited == 0;
+  connection.awaited = head_bytes + static_cast<std::size_t>(head_.content_length);
+  if (connection.input.size() >= connection.awaited) return false;
+  if (head_.expect_continue && first_look) {
+    base::Chain interim;
+    interim.push(reactor_.blocks().copy("HTTP/1.1 100 Continue\r\n\r\n"));
+    send(connection, std::move(interim));
+  }
+  reactor_.receive(connection.socket, Receive::watchful);
+  return true;
 }
 
 // Answers come by way of the mailbox, never from inside dispatch(): pipelined requests do not pile up on the stack.
-void Connections::serve(Connection& connection) {
-  connection.head_only = head_.method == wire::Method::head;
-  connection.minor = head_.minor;
-  if (!means_this_machine(head_.authority, listening_)) {
-    return refuse(connection, 421, "the Host field must name this machine: localhost or a loopback address");
-  }
-  if (head_.framing == wire::Framing::chunked || head_.content_length > 0) {
-    return refuse(connection, 413, "no page takes a request body");
-  }
+void Connections::serve(Connection& connection, std::size_t head_bytes) {
   step(connection, Event::head_complete);
   reactor_.receive(connection.socket, Receive::paused);
-  arm(connection, limits_.answer);
+  arm(connection, limits_.serve);
   connection.exchange += 1;
   connection.answered = false;
   connection.keep_alive = head_.keep_alive;
 
   const std::size_t question = std::min(head_.path.find('?'), head_.path.size());
   const wire::Field* const accept = head_.fields.find("accept");
-  const Request request{.path = head_.path.substr(0, question),
+  const std::string_view input = connection.input;
+  const Request request{.method = head_.method,
+                        .path = head_.path.substr(0, question),
                         .query = head_.path.substr(std::min(question + 1, head_.path.size())),
-                        .accept = accept == nullptr ? std::string_view() : accept->value};
-  router_.dispatch(head_.method, request, respond_to(connection));
+                        .accept = accept == nullptr ? std::string_view() : accept->value,
+                        .body = input.substr(head_bytes, static_cast<std::size_t>(head_.content_length)),
+                        .peer = connection.peer};
+  connection.listener->router->dispatch(request, respond_to(connection));
 }
 
 Respond Connections::respond_to(const Connection& connection) {
@@ -127,18 +186,20 @@ Respond Connections::respond_to(const Connection& connection) {
 // What is no request that we serve: said, and no more is read as a request.
 void Connections::refuse(Connection& connection, int status, std::string_view words) {
   connection.keep_alive = false;
-  answer(connection, plain_answer(status, words));
+  Answer refusal = plain_answer(status, words);
+  if (status == 401) refusal.extra = "WWW-Authenticate: Bearer\r\n";
+  answer(connection, refusal);
 }
 
 void Connections::answer(Connection& connection, const Answer& answer) {
   const std::string date = http_date(reactor_.clock().wall());
   response_.status = static_cast<std::uint16_t>(answer.status);
   response_.reason = wire::reason_phrase(answer.status);
-  response_.has_length = true;
+  response_.has_length = answer.status != 204;  // RFC 9110 8.6
   response_.content_length = answer.body.size();
   response_.fields.clear();
   response_.fields.add({.name = "Date", .value = date});
-  response_.fields.add({.name = "Content-Type", .value = answer.content_type});
+  if (!answer.body.empty()) response_.fields.add({.name = "Content-Type", .value = answer.content_type});
   response_.fields.add({.name = "Cache-Control", .value = "no-store"});
   response_.fields.add({.name = "X-Content-Type-Options", .value = "nosniff"});
 
@@ -147,9 +208,19 @@ void Connections::answer(Connection& connection, const Answer& answer) {
       .client_minor = connection.minor, .keep_alive = connection.keep_alive, .extra = answer.extra};
   bytes.push(wire::write_response(reactor_.blocks(), response_, plan));
   if (!connection.head_only && !answer.body.empty()) bytes.push(reactor_.blocks().copy(answer.body));
-  reactor_.send(connection.socket, std::move(bytes));
+  send(connection, std::move(bytes));
+  if (connection.life.ended()) return;
   connection.answered = true;
+  arm(connection, limits_.answer);
   if (connection.life.is(State::reading) || reactor_.unsent(connection.socket) == 0) answer_sent(connection);
+}
+
+void Connections::send(Connection& connection, base::Chain&& bytes) {
+  if (!connection.tls) return reactor_.send(connection.socket, std::move(bytes));
+  base::Chain cipher;
+  const auto status = connection.tls->send(reactor_.blocks(), std::move(bytes), cipher);
+  if (!cipher.empty()) reactor_.send(connection.socket, std::move(cipher));
+  if (status == wire::TlsSession::Status::failed) close(connection);
 }
 
 void Connections::answer_sent(Connection& connection) {
@@ -160,6 +231,11 @@ void Connections::answer_sent(Connection& connection) {
   // RFC 9112 9.6: finish our side, then read and drop what still comes, lest a reset destroys the answer.
   step(connection, connection.life.is(State::reading) ? Event::refused : Event::last);
   connection.input.clear();
+  if (connection.tls) {
+    base::Chain cipher;
+    connection.tls->close_notify(reactor_.blocks(), cipher);
+    if (!cipher.empty()) reactor_.send(connection.socket, std::move(cipher));
+  }
   reactor_.finish(connection.socket);
   reactor_.receive(connection.socket, Receive::watchful);
   arm(connection, limits_.linger);

@@ -1,15 +1,16 @@
-// The connections of the admin server: from accept to close, one request at a time. Owned by the Server, used on its
-// thread only. A connection's life is that of any client connection (lifecycle/client_connection.h), without TLS and
+// The HTTP connections of the admin server: from accept to close, one request at a time. Owned by the Server, used on
+// its thread only. A connection's life is that of any client connection (lifecycle/client_connection.h), without
 // tunnels:
 //
-//   idle -> reading -> serving -> idle ...    or, after the last answer, lingering -> closed
+//   handshaking -> idle -> reading -> serving -> idle ...    or, after the last answer, lingering -> closed
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "admin/alarms.h"
+#include "admin/access.h"
 #include "admin/door.h"
 #include "admin/router.h"
 #include "base/slot_map.h"
@@ -20,32 +21,50 @@
 namespace ebb::admin {
 
 struct Limits {
-  std::size_t connections = 64;
+  std::size_t connections = 1024;
+  std::size_t body_bytes = 65536;
   wire::HeadLimits head = {.head_bytes = 8192, .target_bytes = 2048, .fields = 64};
-  base::Duration request = std::chrono::seconds{10};  // from accept, or the last answer, to the end of a head
-  base::Duration answer = std::chrono::seconds{10};   // from the head until its answer has reached the kernel
+  base::Duration request = std::chrono::seconds{10};  // from accept, or the last answer, to the end of a request
+  base::Duration serve = std::chrono::seconds{90};    // from a request to its answer: some wait for a drain
+  base::Duration answer = std::chrono::seconds{10};   // until an answer has reached the kernel
   base::Duration linger = std::chrono::seconds{1};    // for the client to take the last answer
 };
 
-class Connections final : public reactor::Handler {
+class Connections {
  public:
-  Connections(reactor::Reactor& reactor, std::shared_ptr<Door> door, Router& router, const Limits& limits);
+  // `kind`: of the owners that are this room's.
+  Connections(reactor::Reactor& reactor, std::shared_ptr<Door> door, const Limits& limits, std::uint32_t kind);
 
-  void set_address(const base::Address& listening) { listening_ = listening; }
-  Alarms& alarms() { return alarms_; }
+  // Before the first connection; returns the number under which on_accepted() hears of it.
+  std::uint32_t add_listener(Access access, Router& router);
+
+  void on_accepted(std::uint32_t listener, reactor::SocketId socket, const base::Address& peer);
+  void on_received(base::Handle handle, base::Slice bytes);
+  void on_peer_finished(base::Handle handle);
+  void on_drained(base::Handle handle);
+  void on_failed(base::Handle handle);
+  void on_timer(base::Handle handle);
+  void on_round_end();
 
  private:
   using Life = lifecycle::ClientConnectionMachine;
   using State = Life::State;
   using Event = Life::Event;
-  enum OwnerKind : std::uint32_t { connection_owner, alarm_owner };
 
+  struct Listener {
+    Access access;
+    Router* router;
+  };
   struct Connection {
+    const Listener* listener = nullptr;
+    base::Address peer;
     reactor::SocketId socket;
     base::Handle handle;
     Life life;
     base::Timer timer;
-    std::string input;           // a head that is not complete yet, and requests that wait for their turn
+    std::optional<wire::TlsSession> tls;
+    std::string input;           // a request that is not complete yet, and those that wait for their turn
+    std::size_t awaited = 0;     // so long must the input be before it is worth reading again
     std::uint32_t exchange = 0;  // which request is being served: a late answer to another one is dropped
     bool answered = false;
     bool keep_alive = true;
@@ -53,33 +72,26 @@ class Connections final : public reactor::Handler {
     std::uint8_t minor = 1;
   };
 
-  void on_accepted(reactor::Owner listener, reactor::SocketId socket, const base::Address& peer) override;
-  void on_connected(reactor::Owner) override {}
-  void on_received(reactor::Owner owner, base::Slice bytes) override;
-  void on_peer_finished(reactor::Owner owner) override;
-  void on_drained(reactor::Owner owner) override;
-  void on_pumped(reactor::Owner, std::uint64_t, bool) override {}
-  void on_failed(reactor::Owner owner, const base::Error& error) override;
-  void on_timer(reactor::Owner owner) override;
-  void on_round_end() override;
-
+  void decrypt(Connection& connection, base::Slice bytes);
+  void take(Connection& connection, std::string_view bytes);
   void await_request(Connection& connection);
   void read_request(Connection& connection);
-  void serve(Connection& connection);
+  bool await_body(Connection& connection, std::size_t head_bytes);
+  void serve(Connection& connection, std::size_t head_bytes);
   void refuse(Connection& connection, int status, std::string_view words);
   Respond respond_to(const Connection& connection);
   void answer(Connection& connection, const Answer& answer);
   void answer_sent(Connection& connection);
+  void send(Connection& connection, base::Chain&& bytes);
   void step(Connection& connection, Event event);
   void arm(Connection& connection, base::Duration delay);
   void close(Connection& connection);
 
   reactor::Reactor& reactor_;
   const std::shared_ptr<Door> door_;
-  Router& router_;
   const Limits limits_;
-  base::Address listening_;
-  Alarms alarms_;
+  const std::uint32_t kind_;
+  std::vector<std::unique_ptr<Listener>> listeners_;
   base::SlotMap<Connection> connections_;
   std::vector<base::Handle> graves_;  // closed in this round
   wire::RequestHead head_;            // of the request that is being read; large, hence one for all

@@ -2,16 +2,24 @@
 #pragma once
 
 #include <functional>
+#include <span>
 #include <string>
 #include <string_view>
+
+#include "base/address.h"
+#include "wire/h1_head.h"
 
 namespace ebb::admin {
 
 // Views live until the handler returns.
 struct Request {
-  std::string_view path;    // without the query
-  std::string_view query;   // behind the question mark
-  std::string_view accept;  // of the field of that name
+  wire::Method method = wire::Method::get;
+  std::string_view path;                         // without the query
+  std::string_view query;                        // behind the question mark
+  std::string_view accept = {};                  // of the field of that name
+  std::string_view body = {};                    // whole
+  base::Address peer = {};                       // who asks
+  std::span<const std::string> parameters = {};  // what stood in the place of each {} of the path, decoded
 };
 
 struct Answer {

@@ -3,8 +3,9 @@
 #include <fmt/format.h>
 
 #include "admin/gather.h"
+#include "admin/openapi.h"
 #include "observe/exposition.h"
-#include "observe/text_escape.h"
+#include "observe/json_writer.h"
 
 namespace ebb::admin {
 namespace {
@@ -15,6 +16,11 @@ constexpr std::string_view index_page =
     "<dt><a href=\"/readyz\">/readyz</a><dd>ready for traffic: listeners open, not draining"
     "<dt><a href=\"/metrics\">/metrics</a><dd>Prometheus or OpenMetrics"
     "<dt><a href=\"/api/v1/config\">/api/v1/config</a><dd>which configuration is served, and why the last was refused"
+    "<dt><a href=\"/api/v1/backends\">/api/v1/backends</a><dd>backends and how many of their endpoints are ready"
+    "<dt><a href=\"/api/v1/endpoints\">/api/v1/endpoints</a><dd>endpoints: membership, wish, health, work"
+    "<dt><a href=\"/api/v1/connections\">/api/v1/connections</a><dd>who is connected, and what for"
+    "<dt><a href=\"/api/v1/drains\">/api/v1/drains</a><dd>drains and their receipts"
+    "<dt><a href=\"/api/v1/openapi.json\">/api/v1/openapi.json</a><dd>the whole API"
     "</dl></html>\n";
 
 struct Alive {};
@@ -69,20 +75,19 @@ Answer metrics_answer(const Sources& sources, observe::MetricFormat format, cons
 
 Answer config_answer(const ConfigStatus& status) {
   Answer answer{.content_type = "application/json"};
-  std::string& body = answer.body;
-  body = fmt::format("{{\"generation\":{},\"applied_at\":\"", status.generation);
-  observe::append_rfc3339(body, status.applied_at);
-  body += "\",\"last_refusal\":";
+  observe::JsonWriter json(answer.body);
+  json.begin_object().member("generation", status.generation).member("applied_at", status.applied_at);
+  json.key("last_refusal");
   if (status.last_refusal) {
-    body += "{\"at\":\"";
-    observe::append_rfc3339(body, status.last_refusal->at);
-    body += "\",\"reason\":\"";
-    observe::append_json_escaped(body, status.last_refusal->reason);
-    body += "\"}";
+    json.begin_object()
+        .member("at", status.last_refusal->at)
+        .member("reason", status.last_refusal->reason)
+        .end_object();
   } else {
-    body += "null";
+    json.null();
   }
-  body += "}\n";
+  json.end_object();
+  answer.body += '\n';
   return answer;
 }
 
@@ -108,6 +113,9 @@ void add_pages(Server& server, const Sources& sources, base::Duration patience) 
         [&sources, format, respond = std::move(respond)](const Replies<observe::Counters>& replies) mutable {
           respond(metrics_answer(sources, format, replies));
         });
+  });
+  server.add("/api/v1/openapi.json", [](const Request&, Respond respond) {
+    respond({.content_type = "application/json", .body = std::string(openapi_document())});
   });
   server.add("/api/v1/config",
              [&sources](const Request&, Respond respond) { respond(config_answer(sources.config())); });

@@ -1,4 +1,5 @@
-// The pages of the admin server: /, /healthz, /readyz, /metrics, /api/v1/config.
+// The pages of the admin server that only show: /, /healthz, /readyz, /metrics, /api/v1/config and the description of
+// the API.
 #pragma once
 
 #include "admin/server.h"

@@ -1,9 +1,10 @@
-// Which handler answers which path. All pages are read-only: GET and HEAD.
+// Which handler answers which method and path. A path of the form /api/v1/backends/{backend} takes any segment in the
+// place of the braces.
 #pragma once
 
-#include <functional>
-#include <map>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "admin/message.h"
 #include "wire/h1_head.h"
@@ -12,12 +13,23 @@ namespace ebb::admin {
 
 class Router {
  public:
-  // The path as it appears in a request, without query; one handler each.
-  void add(std::string path, Handler handler);
-  void dispatch(wire::Method method, const Request& request, Respond respond);
+  // One handler for each method of a path; HEAD is answered like GET.
+  void add(wire::Method method, std::string path, Handler handler);
+  void dispatch(const Request& request, Respond respond);
+
+  struct Documented {
+    wire::Method method;
+    std::string path;
+  };
+  std::vector<Documented> routes() const;
 
  private:
-  std::map<std::string, Handler, std::less<>> handlers_;
+  struct Route {
+    wire::Method method;
+    std::string path;
+    Handler handler;
+  };
+  std::vector<Route> routes_;  // few: looked through from the first to the last
 };
 
 // "<status> <reason>\n<words>\n"

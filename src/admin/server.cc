@@ -3,6 +3,8 @@
 #include <csignal>
 #include <system_error>
 
+#include "admin/unix_listener.h"
+
 namespace ebb::admin {
 namespace {
 
@@ -18,25 +20,46 @@ std::thread start_without_signals(std::move_only_function<void()> body) {
 
 }  // namespace
 
-bool Server::start(const base::Address& address, std::string& error) {
-  if (!address.is_loopback()) {
-    error = "admin address " + address.text() + " is not a loopback address; use 127.0.0.1 or [::1]";
+bool Server::start(const Openings& openings, std::string& error) {
+  auto reactor = reactor::EpollReactor::make({});
+  if (!reactor) {
+    error = std::generic_category().message(reactor.error().sys);
     return false;
   }
-  auto reactor = reactor::make_reactor(reactor::Kind::epoll, {}, error);
-  if (!reactor) return false;
   reactor_ = std::move(*reactor);
   door_ = std::make_shared<Door>(*reactor_);
-  connections_ = std::make_unique<Connections>(*reactor_, door_, router_, limits_);
-  const auto listener = reactor_->listen(address, {});
-  if (!listener) {
-    error = "admin address " + address.text() + ": " + std::generic_category().message(listener.error().sys);
+  alarms_ = std::make_unique<Alarms>(*reactor_, alarm);
+  connections_ = std::make_unique<Connections>(*reactor_, door_, limits_, http_connection);
+  runtime_ = std::make_unique<RuntimeConnections>(*reactor_, door_, run_command_, runtime_connection);
+  if (openings.admin.address.valid() && !open_http(openings.admin, router_, address_, error)) return false;
+  if (openings.self_drain.address.valid() &&
+      !open_http(openings.self_drain, endpoint_router_, self_drain_address_, error)) {
     return false;
   }
-  address_ = reactor_->local_address(*listener);
-  connections_->set_address(address_);
-  thread_ = start_without_signals([this] { reactor_->run(*connections_); });
+  if (!openings.runtime.empty() && !open_runtime(openings.runtime, error)) return false;
+  thread_ = start_without_signals([this] { reactor_->run(*this); });
   return true;
+}
+
+bool Server::open_http(const Access& access, Router& router, base::Address& opened, std::string& error) {
+  error = why_too_open(access);
+  if (!error.empty()) return false;
+  const std::uint32_t number = connections_->add_listener(access, router);
+  const auto listener = reactor_->listen(access.address, {http_listener, {number, 0}});
+  if (!listener) {
+    error = access.address.text() + ": " + std::generic_category().message(listener.error().sys);
+    return false;
+  }
+  opened = reactor_->local_address(*listener);
+  return true;
+}
+
+bool Server::open_runtime(const std::string& path, std::string& error) {
+  auto listening = open_unix_listener(path, error);
+  if (!listening) return false;
+  const auto listener = reactor_->listen_at(std::move(listening), {runtime_listener, {}});
+  if (!listener) error = path + ": " + std::generic_category().message(listener.error().sys);
+  return listener.has_value();
 }
 
 Server::~Server() {
@@ -44,6 +67,42 @@ Server::~Server() {
   if (!thread_.joinable()) return;
   reactor_->stop();
   thread_.join();
+}
+
+void Server::on_accepted(base::Owner listener, reactor::SocketId socket, const base::Address& peer) {
+  if (listener.kind == runtime_listener) return runtime_->on_accepted(socket);
+  connections_->on_accepted(listener.handle.slot, socket, peer);
+}
+
+void Server::on_received(base::Owner owner, base::Slice bytes) {
+  if (owner.kind == runtime_connection) return runtime_->on_received(owner.handle, bytes.view());
+  connections_->on_received(owner.handle, std::move(bytes));
+}
+
+void Server::on_peer_finished(base::Owner owner) {
+  if (owner.kind == runtime_connection) return runtime_->on_peer_finished(owner.handle);
+  connections_->on_peer_finished(owner.handle);
+}
+
+void Server::on_drained(base::Owner owner) {
+  if (owner.kind == runtime_connection) return runtime_->on_drained(owner.handle);
+  connections_->on_drained(owner.handle);
+}
+
+void Server::on_failed(base::Owner owner, const base::Error&) {
+  if (owner.kind == runtime_connection) return runtime_->on_failed(owner.handle);
+  connections_->on_failed(owner.handle);
+}
+
+void Server::on_timer(base::Owner owner) {
+  if (owner.kind == alarm) return alarms_->ring(owner.handle);
+  if (owner.kind == runtime_connection) return runtime_->on_timer(owner.handle);
+  connections_->on_timer(owner.handle);
+}
+
+void Server::on_round_end() {
+  connections_->on_round_end();
+  runtime_->on_round_end();
 }
 
 }  // namespace ebb::admin

@@ -1,7 +1,9 @@
-// A small HTTP/1.1 server for the operator, on loopback and on a thread of its own: the data plane never waits for it.
-// Owned by app. start() opens the listener; the destructor closes everything and joins the thread.
+// A small server for the operator, on a thread of its own: the data plane never waits for it. It speaks HTTP/1.1 to
+// operators and, on another listener, to endpoints that want to be drained; and the runtime dialect on a unix socket.
+// Owned by app. start() opens what was asked for; the destructor closes everything and joins the thread.
 //
-// Next: connections (bytes to requests), router (requests to handlers), pages (what is shown).
+// Next: connections (bytes to requests), router (requests to handlers), pages and api (what is answered);
+// runtime_connections (lines to commands).
 #pragma once
 
 #include <memory>
@@ -12,34 +14,74 @@
 #include "admin/connections.h"
 #include "admin/door.h"
 #include "admin/router.h"
-#include "reactor/reactor.h"
+#include "admin/runtime_connections.h"
+#include "reactor/epoll.h"
 
 namespace ebb::admin {
 
-class Server {
+struct Openings {
+  Access admin = {};         // without an address: none
+  Access self_drain = {};    // for endpoints
+  std::string runtime = {};  // path of a unix socket; "": none
+};
+
+class Server final : private reactor::Handler {
  public:
   explicit Server(Limits limits = {}) : limits_(limits) {}
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
-  ~Server();
+  ~Server() override;
 
-  // Before start(). The handler runs on the admin thread.
-  void add(std::string path, Handler handler) { router_.add(std::move(path), std::move(handler)); }
-  // False: `error` says why. Only loopback addresses are accepted.
-  bool start(const base::Address& address, std::string& error);
+  // Before start(). Handlers and commands run on the admin thread.
+  void add(wire::Method method, std::string path, admin::Handler handler) {
+    router_.add(method, std::move(path), std::move(handler));
+  }
+  void add(std::string path, admin::Handler handler) { add(wire::Method::get, std::move(path), std::move(handler)); }
+  void add_for_endpoints(wire::Method method, std::string path, admin::Handler handler) {
+    endpoint_router_.add(method, std::move(path), std::move(handler));
+  }
+  void set_commands(RunCommand run) { run_command_ = std::move(run); }
+  const Router& router() const { return router_; }
+
+  // False: `error` says why.
+  bool start(const Openings& openings, std::string& error);
   base::Address address() const { return address_; }  // with the port that was given for 0
+  base::Address self_drain_address() const { return self_drain_address_; }
 
   // For handlers, after start().
   const std::shared_ptr<Door>& door() const { return door_; }
-  Alarms& alarms() { return connections_->alarms(); }
+  Alarms& alarms() { return *alarms_; }
+  base::WallTime now() const { return reactor_->clock().wall(); }
+  base::Instant monotonic() const { return reactor_->now(); }
 
  private:
+  enum OwnerKind : std::uint32_t { http_listener, runtime_listener, http_connection, runtime_connection, alarm };
+
+  bool open_http(const Access& access, Router& router, base::Address& opened, std::string& error);
+  bool open_runtime(const std::string& path, std::string& error);
+
+  void on_accepted(base::Owner listener, reactor::SocketId socket, const base::Address& peer) override;
+  void on_connected(base::Owner) override {}
+  void on_received(base::Owner owner, base::Slice bytes) override;
+  void on_peer_finished(base::Owner owner) override;
+  void on_drained(base::Owner owner) override;
+  void on_pumped(base::Owner, std::uint64_t, bool) override {}
+  void on_failed(base::Owner owner, const base::Error& error) override;
+  void on_timer(base::Owner owner) override;
+  void on_round_end() override;
+
   const Limits limits_;
   Router router_;
-  std::unique_ptr<reactor::Reactor> reactor_;
+  Router endpoint_router_;
+  RunCommand run_command_;
+  std::unique_ptr<reactor::EpollReactor> reactor_;
   std::shared_ptr<Door> door_;
-  std::unique_ptr<Connections> connections_;  // behind the reactor, whose timers and blocks it uses
+  // Behind the reactor, whose timers and blocks they use.
+  std::unique_ptr<Alarms> alarms_;
+  std::unique_ptr<Connections> connections_;
+  std::unique_ptr<RuntimeConnections> runtime_;
   base::Address address_;
+  base::Address self_drain_address_;
   std::thread thread_;
 };
 

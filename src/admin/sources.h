@@ -7,9 +7,13 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/clock.h"
 #include "base/labels.h"
+#include "gate/connection_facts.h"
+#include "gate/endpoint_facts.h"
+#include "gate/roster.h"
 #include "observe/access_log.h"
 #include "observe/counters.h"
 
@@ -30,8 +34,8 @@ struct ConfigStatus {
   std::optional<Refusal> last_refusal;  // of a file that was not applied; kept until one is
 };
 
-// All functions but `counters` are called on the admin thread, must not block, and must be safe against the threads
-// that change what they read.
+// All functions but those of a worker are called on the admin thread, must not block, and must be safe against the
+// threads that change what they read.
 struct Sources {
   std::size_t workers = 0;
   // Runs the task on that worker's thread, soon.
@@ -42,8 +46,19 @@ struct Sources {
   std::function<Readiness()> readiness;
   std::function<ConfigStatus()> config;
   std::function<observe::AccessLog::Losses()> log_losses;  // empty: there is no access log
+  gate::Roster* roster = nullptr;
+  // From here to when_idle: called on that worker's thread.
+  std::function<std::vector<gate::ConnectionFacts>(std::size_t worker, const gate::ConnectionFilter&)> connections;
+  std::function<bool(std::size_t worker, base::Handle connection)> end_connection;
+  std::function<void(std::size_t worker, std::uint64_t identity)> end_work;  // of that endpoint
+  std::function<std::vector<gate::EndpointFacts>(std::size_t worker)> endpoints;
+  std::function<std::vector<gate::BackendFacts>(std::size_t worker)> backends;
+  std::function<gate::InFlight(std::size_t worker, std::uint64_t identity)> in_flight;
+  // Tells once, when nothing there uses the endpoint; at once if so.
+  std::function<void(std::size_t worker, std::uint64_t identity, std::move_only_function<void()> tell)> when_idle;
   const base::Labels* labels = nullptr;
-  std::span<const std::string_view> client_states;  // names for Counters::client_connections
+  std::function<std::vector<std::string>()> listeners;  // names, of the configuration that is served
+  std::span<const std::string_view> client_states;      // names for Counters::client_connections
   std::span<const std::string_view> backend_states;
   std::string version;
 };

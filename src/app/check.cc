@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "app/admin_openings.h"
 #include "app/backend_tls.h"
 #include "app/listener_tls.h"
 #include "config/load.h"
@@ -66,6 +67,8 @@ CheckReport check(const std::string& config_path) {
     const auto context = build_backend_tls(backend);
     if (!context) report.errors.insert(report.errors.end(), context.error().begin(), context.error().end());
   }
+  const auto admin = admin_openings(loaded->startup);
+  if (!admin) report.errors.push_back({config_path, 0, 0, "admin", admin.error(), ""});
   return report;
 }
 

@@ -7,6 +7,8 @@
 #include <string_view>
 
 #include "app/check.h"
+#include "app/ctl_command.h"
+#include "app/drain_command.h"
 #include "app/run.h"
 #include "app/version.h"
 #include "config/suggest.h"
@@ -18,6 +20,8 @@ namespace {
 constexpr const char* top_footer = R"(Examples:
   ebbgate check -c gate.yaml      say what is wrong with a configuration
   ebbgate run -c gate.yaml        serve it
+  ebbgate ctl show stat           what it does
+  ebbgate drain --help            before an endpoint stops
   ebbgate COMMAND --help          more about a command
 
 Exit status: 0 success, 1 the configuration is wrong or the router could not start, 2 the command line is wrong.)";
@@ -40,6 +44,30 @@ Examples:
 
 Exit status: 0 the configuration can be served, 1 it cannot.)";
 
+constexpr const char* ctl_footer =
+    R"(Speaks HAProxy's runtime dialect with a router on this machine. Without a command, lines of standard input.
+The socket is that of `runtime:` in the configuration; $EBBGATE_SOCKET names another one for all calls.
+
+Examples:
+  ebbgate ctl show servers state
+  ebbgate ctl -s /run/ebbgate.sock "set server api/a state drain; show servers conn api"
+  ebbgate ctl wait 30s srv-removable api/a
+  source <(ebbgate ctl --completion bash)
+
+Exit status: 0 the router has replied, 1 it cannot be reached.)";
+
+constexpr const char* drain_footer =
+    R"(Asks every replica of the router for a drain, and ends when all have acknowledged that nothing uses the endpoint
+any more. A name in --routers means every address that it has: that of a headless service is enough.
+The endpoint still gets requests while nothing else could serve them, unless --not-if-last is given.
+
+Examples, as a preStop command:
+  ebbgate drain --self --routers ebbgate.ingress.svc:9902 --timeout 60s
+  ebbgate drain --endpoint 10.1.0.5:8080 --routers 10.0.0.1:9901,10.0.0.2:9901 --token-file /etc/token --json
+
+Exit status: 0 drained everywhere, 1 a router cannot be reached or refuses, 3 something is still open at the end of
+the time; what it is, is printed.)";
+
 constexpr const char* version_footer = R"(Example:
   ebbgate version --json)";
 
@@ -48,6 +76,8 @@ struct Arguments {
   std::string check_path;
   bool check_json = false;
   bool version_json = false;
+  CtlArguments ctl;
+  DrainArguments drain;
 };
 
 int run_check(const Arguments& arguments) {
@@ -65,7 +95,7 @@ int run_version(const Arguments& arguments) {
   return exit_ok;
 }
 
-constexpr std::string_view commands[] = {"run", "check", "version"};
+constexpr std::string_view commands[] = {"run", "check", "ctl", "drain", "version"};
 
 // The library would only say that a command is required.
 bool is_unknown_command(int count, const char* const* arguments) {
@@ -96,6 +126,28 @@ int command_line(int count, const char* const* arguments) {
   check_command->add_flag("--json", parsed.check_json, "print one JSON object");
   check_command->footer(check_footer);
 
+  CLI::App* ctl_command = app.add_subcommand("ctl", "Send run-time commands to a router on this machine");
+  ctl_command->add_option("-s,--socket", parsed.ctl.socket, "the runtime socket")->type_name("FILE");
+  ctl_command->add_option("--completion", parsed.ctl.completion, "print a completion script for the shell")
+      ->check(CLI::IsMember({"bash", "zsh"}));
+  ctl_command->prefix_command();  // the words of a runtime command follow, as they are: `show stat api 4 -1`
+  ctl_command->footer(ctl_footer);
+
+  CLI::App* drain_command = app.add_subcommand("drain", "Drain an endpoint on all routers and wait for the receipts");
+  CLI::Option* self_option = drain_command->add_flag("--self", parsed.drain.self, "the endpoints at our own address");
+  CLI::Option* endpoint_option =
+      drain_command->add_option("--endpoint", parsed.drain.endpoint, "HOST:PORT, or backend/name")
+          ->excludes(self_option);
+  drain_command->add_option("--routers", parsed.drain.routers, "HOST:PORT or NAME:PORT, comma-separated")
+      ->required()
+      ->type_name("LIST");
+  drain_command->add_option("--timeout", parsed.drain.timeout, "give up after")->capture_default_str();
+  drain_command->add_option("--token-file", parsed.drain.token_file, "the token of the admin listener")
+      ->type_name("FILE");
+  drain_command->add_flag("--not-if-last", parsed.drain.not_if_last, "take all work away, also if nothing else serves");
+  drain_command->add_flag("--json", parsed.drain.json, "print one JSON object");
+  drain_command->footer(drain_footer);
+
   CLI::App* version_command = app.add_subcommand("version", "Say which version this is");
   version_command->add_flag("--json", parsed.version_json, "print one JSON object");
   version_command->footer(version_footer);
@@ -108,6 +160,17 @@ int command_line(int count, const char* const* arguments) {
   }
   if (run_command->parsed()) return run(parsed.run);
   if (check_command->parsed()) return run_check(parsed);
+  if (ctl_command->parsed()) {
+    parsed.ctl.command = ctl_command->remaining();
+    return control(parsed.ctl);
+  }
+  if (drain_command->parsed()) {
+    if (!parsed.drain.self && endpoint_option->count() == 0) {
+      fmt::print(stderr, "ebbgate drain: which endpoint? give --self or --endpoint HOST:PORT\n");
+      return exit_usage;
+    }
+    return drain_endpoint(parsed.drain);
+  }
   return run_version(parsed);
 }
 

@@ -6,8 +6,9 @@ namespace ebb::app {
 // What scripts can rely on.
 enum ExitStatus : int {
   exit_ok = 0,
-  exit_failed = 1,  // the configuration is wrong, or the router could not start
-  exit_usage = 2,   // the command line is wrong
+  exit_failed = 1,    // the configuration is wrong, or the router could not start
+  exit_usage = 2,     // the command line is wrong
+  exit_deadline = 3,  // `drain`: something was still open when the time was over
 };
 
 int command_line(int count, const char* const* arguments);

@@ -12,16 +12,22 @@ bool Rollout::apply(config::Loaded loaded) {
     refuse(reason);
     return false;
   }
-  const std::vector<std::string> problems = fleet_.apply(next);
-  if (!problems.empty()) {
-    for (const std::string& problem : problems) reason += (reason.empty() ? "" : "; ") + problem;
-    refuse(reason);
-    return false;
+  {
+    gate::Roster::Adoption endpoints = roster_.adopt(*next.snapshot);
+    next.endpoints = endpoints.lists();
+    const std::vector<std::string> problems = fleet_.apply(next);
+    if (!problems.empty()) {
+      for (const std::string& problem : problems) reason += (reason.empty() ? "" : "; ") + problem;
+      refuse(reason);
+      return false;
+    }
+    endpoints.keep();
   }
   const routes::Snapshot& snapshot = *next.snapshot;
   {
     std::lock_guard lock(mutex_);
     status_ = {.generation = snapshot.generation(), .applied_at = clock_.wall()};
+    for (const routes::Listener& listener : snapshot.listeners()) status_.listeners.push_back(listener.model.name);
   }
   events_.info("config_applied", {{"generation", std::to_string(snapshot.generation())},
                                   {"listeners", std::to_string(snapshot.listeners().size())},

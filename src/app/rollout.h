@@ -5,10 +5,12 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <vector>
 
 #include "base/labels.h"
 #include "config/load.h"
 #include "gate/fleet.h"
+#include "gate/roster.h"
 #include "observe/event_log.h"
 #include "wire/tls.h"
 
@@ -17,14 +19,16 @@ namespace ebb::app {
 struct RolloutStatus {
   std::uint64_t generation = 0;  // 0: none was ever applied
   base::WallTime applied_at;
-  std::string last_refusal;  // "" if the newest attempt was applied
+  std::vector<std::string> listeners;  // their names
+  std::string last_refusal;            // "" if the newest attempt was applied
   base::WallTime refused_at;
 };
 
 class Rollout {
  public:
-  Rollout(gate::Fleet& fleet, base::Labels& labels, observe::EventLog& events, const base::Clock& clock)
-      : fleet_(fleet), labels_(labels), events_(events), clock_(clock) {}
+  Rollout(gate::Fleet& fleet, gate::Roster& roster, base::Labels& labels, observe::EventLog& events,
+          const base::Clock& clock)
+      : fleet_(fleet), roster_(roster), labels_(labels), events_(events), clock_(clock) {}
 
   bool apply(config::Loaded loaded);
   void refuse(const std::string& reason);
@@ -36,6 +40,7 @@ class Rollout {
   void warn_of_expiry(const routes::ListenerModel& listener, const wire::ServerContext& context);
 
   gate::Fleet& fleet_;
+  gate::Roster& roster_;
   base::Labels& labels_;
   observe::EventLog& events_;
   const base::Clock& clock_;

@@ -9,8 +9,12 @@
 #include <atomic>
 #include <csignal>
 
+#include "admin/api.h"
+#include "admin/commands.h"
 #include "admin/pages.h"
 #include "admin/server.h"
+#include "app/admin_openings.h"
+#include "app/admin_sources.h"
 #include "app/reload.h"
 #include "app/rollout.h"
 
@@ -56,32 +60,13 @@ int next_signal(const sigset_t& awaited) {
   }
 }
 
-admin::Sources admin_sources(gate::Fleet& fleet, const Rollout& rollout, observe::AccessLog& access_log,
-                             const base::Labels& labels, const std::atomic<bool>& draining) {
-  admin::Sources sources;
-  sources.workers = fleet.size();
-  sources.post = [&fleet](std::size_t worker, std::move_only_function<void()> task) {
-    fleet.post(worker, std::move(task));
-  };
-  sources.counters = [&fleet](std::size_t worker) { return fleet.worker(worker).collect(); };
-  sources.readiness = [&rollout, &draining]() -> admin::Readiness {
-    if (draining) return {false, "stopping"};
-    const std::uint64_t generation = rollout.status().generation;
-    if (generation == 0) return {false, "no configuration has been applied"};
-    return {true, "serving generation " + std::to_string(generation)};
-  };
-  sources.config = [&rollout] {
-    const RolloutStatus status = rollout.status();
-    admin::ConfigStatus config{.generation = status.generation, .applied_at = status.applied_at};
-    if (!status.last_refusal.empty()) config.last_refusal = {status.refused_at, status.last_refusal};
-    return config;
-  };
-  sources.log_losses = [&access_log] { return access_log.losses(); };
-  sources.labels = &labels;
-  sources.client_states = lifecycle::ClientConnectionLife::state_names;
-  sources.backend_states = lifecycle::BackendConnectionLife::state_names;
-  sources.version = EBB_VERSION;
-  return sources;
+void add_admin(admin::Server& server, const admin::Sources& sources) {
+  admin::add_pages(server, sources);
+  admin::add_endpoint_api(server, sources);
+  admin::add_connection_api(server, sources);
+  admin::add_drain_api(server, sources, std::make_shared<admin::Drains>(sources, server));
+  server.set_commands([commands = std::make_shared<admin::Commands>(sources, server)](
+                          std::string_view command, admin::Reply reply) { commands->run(command, std::move(reply)); });
 }
 
 sigset_t block_signals() {
@@ -125,20 +110,27 @@ int run(const RunOptions& options) {
                                         labels, problem);
   if (fleet == nullptr) return cannot_start("io");
 
-  Rollout rollout(*fleet, labels, events, clock);
+  gate::Roster roster(labels, [&fleet](const gate::SharedEndpointList& list) { fleet->change_endpoints(list); });
+  Rollout rollout(*fleet, roster, labels, events, clock);
   const std::vector<std::string> files = config::files_of(loaded->model);
   if (!rollout.apply(std::move(*loaded))) return 1;  // it has said why
 
   std::atomic<bool> draining = false;
-  const admin::Sources sources = admin_sources(*fleet, rollout, *access_log, labels, draining);
+  const admin::Sources sources = admin_sources(*fleet, roster, rollout, *access_log, labels, draining);
   admin::Server admin;
-  admin::add_pages(admin, sources);
-  if (startup.admin.valid() && !admin.start(startup.admin, problem)) return cannot_start("admin");
+  add_admin(admin, sources);
+  const auto openings = admin_openings(startup);
+  if (!openings) {
+    problem = openings.error();
+    return cannot_start("admin");
+  }
+  if (!admin.start(*openings, problem)) return cannot_start("admin");
   reload.serve(rollout, startup, files);
   events.info("started", {{"version", EBB_VERSION},
                           {"io", fleet->io_name()},
                           {"workers", std::to_string(fleet->size())},
-                          {"admin", startup.admin.text()}});
+                          {"admin", startup.admin.bind.text()},
+                          {"runtime", startup.runtime}});
 
   for (;;) {
     const int signal = next_signal(awaited);

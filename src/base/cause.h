@@ -84,6 +84,7 @@ enum class Side : std::uint8_t { none, client, backend, self };
   X(connection_limit,          self,    503, "the router holds as many connections as it may")                     \
   X(resource_limit,            self,    503, "the router ran out of descriptors or buffers")                       \
   X(shutdown,                  self,    503, "the router is stopping")                                             \
+  X(operator_ended,            self,    503, "an operator ended it")                                               \
   X(cancelled,                 self,      0, "the operation was withdrawn")                                        \
   X(internal,                  self,    500, "an invariant of the router itself broke")
 // clang-format on

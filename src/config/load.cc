@@ -71,7 +71,15 @@ std::vector<std::string> needs_restart(const Startup& running, const Startup& wa
     changes.push_back(change("workers", WorkersFormat::show(running.workers), WorkersFormat::show(wanted.workers)));
   }
   if (running.io != wanted.io) changes.push_back(change("io", io_text(running.io), io_text(wanted.io)));
-  if (running.admin != wanted.admin) changes.push_back(change("admin", running.admin.text(), wanted.admin.text()));
+  if (running.admin != wanted.admin) {
+    const bool same_address = running.admin.bind == wanted.admin.bind;
+    changes.push_back(change("admin", same_address ? "the old settings" : running.admin.bind.text(),
+                             same_address ? "effective" : wanted.admin.bind.text()));
+  }
+  if (running.runtime != wanted.runtime) {
+    const auto shown = [](const std::string& path) { return path.empty() ? "none" : path; };
+    changes.push_back(change("runtime", shown(running.runtime), shown(wanted.runtime)));
+  }
   return changes;
 }
 

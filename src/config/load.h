@@ -21,7 +21,8 @@ enum class Io : std::uint8_t { automatic, uring, epoll };
 struct Startup {
   std::uint32_t workers = 0;  // 0: one per core
   Io io = Io::automatic;
-  base::Address admin;  // invalid: none
+  routes::AdminModel admin;
+  std::string runtime;  // path of the runtime socket; "": none
 };
 
 struct Loaded {

@@ -1,5 +1,6 @@
 #include "config/schema.h"
 
+#include "config/admin_keys.h"
 #include "config/backend_keys.h"
 #include "config/listener_keys.h"
 #include "config/policy_keys.h"
@@ -50,8 +51,10 @@ template <const auto& value>
 constexpr Value<Loaded> model = within<&Loaded::model, value>;
 
 constexpr Key<Loaded> top_keys[] = {
-    {"admin", startup<scalar<BindFormat, &Startup::admin>>,
-     "metrics and health, on a loopback address; a change needs a restart"},
+    {"admin", startup<admin_rule>,
+     "API, metrics and health: a loopback address, or a mapping with the keys below; a change needs a restart"},
+    {"runtime", startup<file<&Startup::runtime>>,
+     "path of a unix socket for run-time commands in HAProxy's dialect, mode 0600; a change needs a restart"},
     {"workers", startup<scalar<WorkersFormat, &Startup::workers>>,
      "threads; `auto` is one per core; a change needs a restart"},
     {"io", startup<choice<&Startup::io, io_words>>,
@@ -96,6 +99,8 @@ std::vector<KeySection> key_sections() {
   using namespace routes;
   return {
       describe("", Keys<Loaded>(top_keys)),
+      describe("admin", Keys<AdminModel>(admin_keys)),
+      describe("admin.tls", Keys<AdminModel>(admin_tls_keys)),
       describe("access_log", Keys<AccessLogModel>(access_log_keys)),
       describe("timeouts", Keys<Timeouts>(timeouts_keys)),
       describe("limits", Keys<Limits>(limits_keys)),

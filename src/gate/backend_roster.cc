@@ -9,6 +9,7 @@ namespace ebb::gate {
 
 namespace {
 
+using lifecycle::Membership;
 using ByName = std::unordered_map<std::string_view, const ListedEndpoint*>;
 
 ByName by_name(const EndpointList& list) {
@@ -43,7 +44,7 @@ void BackendRoster::inherit(const BackendRoster& before) {
     Asked kept = asked;
     if (!same_state(*found->second, old)) {
       kept.wish.reset();
-      kept.removed = false;
+      kept.leaving = kept.removed = false;
     }
     if (found->second->weight != old.weight) kept.weight.reset();
     if (!kept.nothing()) asked_.emplace(name, std::move(kept));
@@ -94,11 +95,23 @@ void BackendRoster::change(std::string_view name, auto&& of_added, auto&& of_pro
 }
 
 void BackendRoster::set_wish(std::string_view name, lifecycle::Wish wish) {
+  const bool ready = wish == lifecycle::Wish::ready;
   change(
-      name, [&](Added& added) { added.endpoint.wish = wish; },
+      name,
+      [&](Added& added) {
+        added.endpoint.wish = wish;
+        if (ready) added.endpoint.membership = Membership::present;
+      },
       [&](Asked& asked, const ListedEndpoint& provided) {
         asked.wish = wish == provided.wish ? std::nullopt : std::optional(wish);
+        asked.leaving = asked.leaving && !ready;
       });
+}
+
+void BackendRoster::set_leaving(std::string_view name, bool leaving) {
+  change(
+      name, [&](Added& added) { added.endpoint.membership = leaving ? Membership::leaving : Membership::present; },
+      [&](Asked& asked, const ListedEndpoint&) { asked.leaving = leaving; });
 }
 
 void BackendRoster::set_weight(std::string_view name, std::uint32_t weight) {
@@ -148,6 +161,7 @@ void BackendRoster::rebuild() {
     if (asked.removed) continue;
     ListedEndpoint& endpoint = next->endpoints.emplace_back(provided);
     if (asked.wish) endpoint.wish = *asked.wish;
+    if (asked.leaving) endpoint.membership = Membership::leaving;
     if (asked.weight) endpoint.weight = *asked.weight;
     if (asked.address) {
       endpoint.address = *asked.address;

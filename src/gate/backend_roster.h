@@ -29,7 +29,8 @@ class BackendRoster {
   std::uint32_t initial_weight(std::string_view name) const;
 
   // Of endpoints that find() knows.
-  void set_wish(std::string_view name, lifecycle::Wish wish);
+  void set_wish(std::string_view name, lifecycle::Wish wish);  // `ready`: nor is it leaving, but for the provider
+  void set_leaving(std::string_view name, bool leaving);
   void set_weight(std::string_view name, std::uint32_t weight);
   void set_address(std::string_view name, const base::Address& address);
   void remove(std::string_view name);
@@ -41,9 +42,10 @@ class BackendRoster {
     std::optional<lifecycle::Wish> wish;
     std::optional<std::uint32_t> weight;
     std::optional<base::Address> address;
+    bool leaving = false;
     bool removed = false;
 
-    bool nothing() const { return !wish && !weight && !address && !removed; }
+    bool nothing() const { return !wish && !weight && !address && !leaving && !removed; }
   };
   struct Added {
     ListedEndpoint endpoint;

@@ -22,6 +22,7 @@ using wire::TlsSession;
 
 void Clients::step(ClientConnection& client, Event event) {
   if (!client.life.step(event)) core_.counters.missing_transitions += 1;
+  client.changed = core_.reactor.now();
 }
 
 void Clients::accept(const std::shared_ptr<ListenerState>& listener, reactor::SocketId socket,
@@ -36,6 +37,7 @@ void Clients::accept(const std::shared_ptr<ListenerState>& listener, reactor::So
   ClientConnection& client = *connections_.find(self);
   client.socket = socket;
   client.self = self;
+  client.opened = client.changed = core_.reactor.now();
   client.peer = peer;
   client.listener = listener;
   client.timer.set_owner({owner_client, self});
@@ -458,6 +460,16 @@ void Clients::close_all(Cause cause) {
     close(handle, cause, CloseMode::drop);
     if (exchange) core_.exchanges->on_client_left(exchange, cause);
   }
+}
+
+// By a reset: no client may take what it has for a whole answer.
+bool Clients::end(Handle handle, Cause cause) {
+  const ClientConnection* client = connections_.find(handle);
+  if (client == nullptr || client->life.ended()) return false;
+  const Handle exchange = client->exchange;
+  close(handle, cause, CloseMode::reset);
+  if (exchange) core_.exchanges->on_client_left(exchange, cause);
+  return true;
 }
 
 void Clients::bury() {

@@ -52,6 +52,8 @@ struct ClientConnection : base::ListNode<WaitingTag>, base::ListNode<SameClientT
   bool chunked = false;          // how the response's body is written
   bool close_delimited = false;  // only the close tells the client that it is over
   base::Timer timer;
+  base::Instant opened;
+  base::Instant changed;      // its state, last
   base::Address peer;         // who the client is: the hop before us, or whom that hop speaks for
   base::Address destination;  // what the client connected to, if a hop before us has said so
   std::shared_ptr<ListenerState> listener;
@@ -103,6 +105,8 @@ class Clients : public Front {
   void on_failed(base::Handle client, const base::Error& error);
   void on_timer(base::Handle client);
 
+  // False: there is no such connection.
+  bool end(base::Handle client, base::Cause cause);
   void close_idle(base::Cause cause);
   // It waits for a request, or does so no more.
   void begins_to_wait(ClientConnection& client);

@@ -18,6 +18,12 @@ struct InFlight {
   std::uint32_t tunnels = 0;     // upgraded, TCP, passed-through TLS, flows of datagrams
 
   std::uint32_t total() const { return connecting + sent + streaming + tunnels; }
+  void add(const InFlight& other) {
+    connecting += other.connecting;
+    sent += other.sent;
+    streaming += other.streaming;
+    tunnels += other.tunnels;
+  }
 };
 
 struct EndpointFacts {

@@ -267,6 +267,17 @@ std::vector<EndpointFacts> Endpoints::facts() {
   return all;
 }
 
+InFlight Endpoints::in_flight(std::uint64_t identity) {
+  InFlight sum;
+  const EndpointState* const endpoint = find_identity(identity);
+  if (endpoint == nullptr || endpoint->active == 0) return sum;
+  core_.exchanges->for_each([&sum, endpoint](Handle, const Exchange& exchange) {
+    if (exchange.endpoint == endpoint->self) count(exchange.life.state(), sum);
+  });
+  sum.tunnels += endpoint->active - sum.total();  // flows
+  return sum;
+}
+
 std::size_t Endpoints::held() const {
   std::size_t count = 0;
   views_.for_each([&count](Handle, const BackendView& view) { count += view.queue.size(); });

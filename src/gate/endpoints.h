@@ -130,6 +130,7 @@ class Endpoints {
 
   std::vector<EndpointFacts> facts();
   std::vector<BackendFacts> backend_facts();
+  InFlight in_flight(std::uint64_t identity);
   std::size_t size() const { return endpoints_.size(); }
   std::size_t held() const;  // requests, of all backends
 

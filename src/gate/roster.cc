@@ -49,6 +49,11 @@ Roster::Outcome Roster::set_wish(std::string_view backend, std::string_view name
   return change(backend, name, [&](BackendRoster& roster) { roster.set_wish(name, wish); });
 }
 
+Roster::Outcome Roster::set_leaving(std::string_view backend, std::string_view name, bool leaving) {
+  const std::lock_guard lock(mutex_);
+  return change(backend, name, [&](BackendRoster& roster) { roster.set_leaving(name, leaving); });
+}
+
 Roster::Outcome Roster::set_weight(std::string_view backend, std::string_view name, std::uint32_t weight) {
   const std::lock_guard lock(mutex_);
   return change(backend, name, [&](BackendRoster& roster) { roster.set_weight(name, weight); });
@@ -109,27 +114,6 @@ std::vector<SharedEndpointList> Roster::lists() const {
   all.reserve(backends_.size());
   for (const auto& backend : backends_) all.push_back(backend->list());
   return all;
-}
-
-std::vector<EndpointPlace> Roster::places(const std::function<bool(const base::Address&)>& wanted) const {
-  std::vector<EndpointPlace> found;
-  for (const SharedEndpointList& list : lists()) {
-    for (const ListedEndpoint& endpoint : list->endpoints) {
-      if (wanted(endpoint.address)) found.push_back({list->backend, endpoint});
-    }
-  }
-  return found;
-}
-
-std::vector<EndpointPlace> Roster::at(const base::Address& address) const {
-  return places([&address](const base::Address& other) { return other == address; });
-}
-
-std::vector<EndpointPlace> Roster::on_host(const base::Address& address) const {
-  return places([&address](base::Address other) {
-    other.set_port(address.port());
-    return other == address;
-  });
 }
 
 std::uint32_t Roster::initial_weight(std::string_view backend, std::string_view name) const {

@@ -4,7 +4,8 @@
 //
 // What was asked for at run time stays until
 //   the provider no longer lists that endpoint (its name at its address): then all of it is forgotten;
-//   the provider itself changes what it says: its `state` ends a wish and a removal, its `weight` a weight;
+//   the provider itself changes what it says: its `state` ends a wish, a leave and a removal, its `weight` a
+//   weight;
 //   the backend goes, and the endpoints with it that were added to it.
 #pragma once
 
@@ -18,11 +19,6 @@
 namespace ebb::gate {
 
 enum class RosterRefusal : std::uint8_t { no_backend, no_endpoint, name_taken, not_in_maintenance, too_many };
-
-struct EndpointPlace {
-  std::string backend;
-  ListedEndpoint endpoint;
-};
 
 class Roster {
  public:
@@ -52,6 +48,8 @@ class Roster {
   // The endpoint as it is from now on, or, after remove(), as it was.
   using Outcome = std::expected<ListedEndpoint, RosterRefusal>;
   Outcome set_wish(std::string_view backend, std::string_view name, lifecycle::Wish wish);
+  // Terminating, but serving: used only when nothing else is left.
+  Outcome set_leaving(std::string_view backend, std::string_view name, bool leaving);
   Outcome set_weight(std::string_view backend, std::string_view name, std::uint32_t weight);
   // Another address is another endpoint: the work of the old one drains.
   Outcome set_address(std::string_view backend, std::string_view name, const base::Address& address);
@@ -62,14 +60,11 @@ class Roster {
   Outcome find(std::string_view backend, std::string_view name) const;
   SharedEndpointList list(std::string_view backend) const;  // null: there is no such backend
   std::vector<SharedEndpointList> lists() const;            // in the order of the configuration
-  std::vector<EndpointPlace> at(const base::Address& address) const;
-  std::vector<EndpointPlace> on_host(const base::Address& address) const;  // with any port
   std::uint32_t initial_weight(std::string_view backend, std::string_view name) const;
 
  private:
   BackendRoster* find_backend(std::string_view name) const;
   Outcome change(std::string_view backend, std::string_view name, const std::function<void(BackendRoster&)>& edit);
-  std::vector<EndpointPlace> places(const std::function<bool(const base::Address&)>& wanted) const;
 
   base::Labels& labels_;
   const Publish publish_;

@@ -11,6 +11,7 @@
 #include "gate/backends.h"
 #include "gate/client_limits.h"
 #include "gate/clients.h"
+#include "gate/connection_facts.h"
 #include "gate/core.h"
 #include "gate/datagrams.h"
 #include "gate/endpoints.h"
@@ -61,6 +62,11 @@ class Worker final : public reactor::Handler {
     endpoints_.tell_when_idle(identity, std::move(callback));
   }
   Endpoints& endpoints() { return endpoints_; }
+  std::vector<ConnectionFacts> connection_facts(const ConnectionFilter& filter);
+  // False: there is no such connection.
+  bool end_connection(base::Handle client) { return clients_.end(client, base::Cause::operator_ended); }
+  // All that the endpoint still has to do.
+  void end_work(std::uint64_t identity);
 
   // No new connections; answers end their connections; idle ones close. Tells once when nothing is left.
   void drain(std::move_only_function<void()> when_quiet = {});

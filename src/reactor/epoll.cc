@@ -23,7 +23,7 @@ int to_timeout(base::Duration at_most) {
 
 }  // namespace
 
-base::Result<std::unique_ptr<Reactor>> EpollReactor::make(const SocketLimits& limits) {
+base::Result<std::unique_ptr<EpollReactor>> EpollReactor::make(const SocketLimits& limits) {
   auto reactor = std::make_unique<EpollReactor>(limits);
   const bool ready = reactor->epoll_ && reactor->mailbox_.descriptor() >= 0 &&
                      reactor->watch(reactor->mailbox_.descriptor(), EPOLLIN, mailbox_event, {}) &&
@@ -112,7 +112,10 @@ base::Result<SocketId> EpollReactor::add_socket(Descriptor descriptor, Owner own
 }
 
 base::Result<ListenerId> EpollReactor::listen(const base::Address& address, Owner owner) {
-  Descriptor descriptor = EBB_TRY(open_listener(address, limits_, Blocking::no));
+  return listen_at(EBB_TRY(open_listener(address, limits_, Blocking::no)), owner);
+}
+
+base::Result<ListenerId> EpollReactor::listen_at(Descriptor descriptor, Owner owner) {
   const int number = descriptor.get();
   const ListenerId id(listeners_.emplace(std::move(descriptor), owner));
   // Level-triggered: a queue longer than one turn shows up again in the next round by itself.

@@ -21,12 +21,14 @@ namespace ebb::reactor {
 
 class EpollReactor final : public Loop {
  public:
-  static base::Result<std::unique_ptr<Reactor>> make(const SocketLimits& limits);
+  static base::Result<std::unique_ptr<EpollReactor>> make(const SocketLimits& limits);
   explicit EpollReactor(const SocketLimits& limits);
   ~EpollReactor() override;
 
   const char* name() const override { return "epoll"; }
   base::Result<ListenerId> listen(const base::Address& address, Owner owner) override;
+  // The same for a socket of any family that already listens, without blocking.
+  base::Result<ListenerId> listen_at(Descriptor listening, Owner owner);
   base::Address local_address(ListenerId listener) const override;
   base::Address local_address(SocketId socket) const override;
   void close_listener(ListenerId listener) override;

@@ -136,8 +136,20 @@ struct AccessLogModel {
   std::string path;  // "" or "-": standard output
 };
 
+// Operators beyond this machine prove who they are, by a token or by a certificate.
+struct AdminModel {
+  base::Address bind;        // invalid: none
+  std::string token_file;    // path, or ""
+  std::string certificate;   // path, or "": plain
+  std::string key;           // path
+  std::string client_ca;     // path, or "": clients need no certificate
+  base::Address self_drain;  // where endpoints ask for their own drain; invalid: nowhere
+
+  friend bool operator==(const AdminModel&, const AdminModel&) = default;
+};
+
 struct Model {
-  base::Address admin;  // invalid: no admin listener
+  AdminModel admin;
   AccessLogModel access_log;
   Timeouts timeouts;
   Limits limits;

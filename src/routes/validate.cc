@@ -15,10 +15,23 @@ constexpr std::uint32_t head_bytes_min = 1024;
 constexpr std::uint32_t head_bytes_max = 1 << 20;
 
 void check_admin(const Model& model, Refusals& refusals) {
-  if (!model.admin.valid() || model.admin.is_loopback()) return;
+  const AdminModel& admin = model.admin;
+  if (admin.certificate.empty() != admin.key.empty()) {
+    refusals.refuse(admin.key.empty() ? "admin.tls.key" : "admin.tls.cert", "a certificate and its key belong together",
+                    "give both `cert` and `key`, or none");
+  }
+  if (!admin.client_ca.empty() && admin.certificate.empty()) {
+    refusals.refuse("admin.tls.client_ca", "clients show certificates only where there is TLS",
+                    "add `cert` and `key`, or remove `client_ca`");
+  }
+  if (admin.self_drain.valid() && admin.self_drain == admin.bind) {
+    refusals.refuse("admin.self_drain", admin.bind.text() + " is the admin address", "give it a port of its own");
+  }
+  if (!admin.bind.valid() || admin.bind.is_loopback()) return;
+  if (!admin.token_file.empty() || !admin.client_ca.empty()) return;
   refusals.refuse("admin",
-                  model.admin.text() + " can be reached from other machines, and the admin port asks for no password",
-                  "use a loopback address such as 127.0.0.1:9901");
+                  admin.bind.text() + " can be reached from other machines, and nobody would be asked who he is",
+                  "add token_file, or tls with client_ca; or use a loopback address such as 127.0.0.1:9901");
 }
 
 void check_timeouts(const Timeouts& timeouts, Refusals& refusals) {

@@ -29,7 +29,9 @@ void check_bind(const std::string& key, const Model& model, std::size_t index, R
   if (bind.port() == 0) return;  // the kernel picks a free port for each
   const auto remedy = "give each listener a port or an address of its own";
   const bool is_udp = listener.protocol == Protocol::udp;
-  if (!is_udp && model.admin == bind) refusals.refuse(key, bind.text() + " is the admin address", remedy);
+  if (!is_udp && (model.admin.bind == bind || model.admin.self_drain == bind)) {
+    refusals.refuse(key, bind.text() + " is the admin address", remedy);
+  }
   for (std::size_t i = 0; i < index; ++i) {
     const ListenerModel& other = model.listeners[i];
     if (other.bind != bind || (other.protocol == Protocol::udp) != is_udp) continue;

@@ -43,7 +43,7 @@ class BlockingClient {
   }
   void finish() { shutdown(fd_, SHUT_WR); }
 
-  // The next response; `body_expected` is false after HEAD.
+  // The next response; `body_expected` is false after HEAD, and for a status that has none.
   Response read(bool body_expected = true) {
     while (buffer_.find("\r\n\r\n") == std::string::npos) {
       if (!receive()) return {};
@@ -52,11 +52,14 @@ class BlockingClient {
     const std::size_t head_size = buffer_.find("\r\n\r\n") + 4;
     response.head = buffer_.substr(0, head_size);
     response.status = std::atoi(response.head.c_str() + sizeof("HTTP/1.1"));
+    if (!body_expected || response.status == 204) {
+      buffer_.erase(0, head_size);
+      return response;
+    }
     const std::size_t length_at = response.head.find("Content-Length: ");
     EXPECT_NE(length_at, std::string::npos) << response.head;
     const std::size_t length = std::strtoul(response.head.c_str() + length_at + 16, nullptr, 10);
     buffer_.erase(0, head_size);
-    if (!body_expected) return response;
     while (buffer_.size() < length) {
       if (!receive()) return {};
     }

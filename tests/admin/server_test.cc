@@ -21,7 +21,7 @@ constexpr std::string_view get_echo = "GET /echo?x=1 HTTP/1.1\r\nHost: localhost
 
 class AdminServer : public testing::Test {
  protected:
-  void start(Limits limits = {}) {
+  void start(Limits limits = {}, std::string token = "") {
     server_ = std::make_unique<Server>(limits);
     server_->add("/echo", [](const Request& request, Respond respond) {
       Answer answer;
@@ -33,10 +33,16 @@ class AdminServer : public testing::Test {
       answer.body = std::string(large_bytes, 'x');
       respond(std::move(answer));
     });
+    server_->add(wire::Method::post, "/body",
+                 [](const Request& request, Respond respond) { respond({.body = std::string(request.body)}); });
+    server_->add("/of/{name}/c",
+                 [](const Request& request, Respond respond) { respond({.body = request.parameters[0]}); });
     server_->add("/never", [this](const Request&, Respond respond) { kept_.push_back(std::move(respond)); });
     server_->add("/later", [this](const Request&, Respond respond) { later_.set_value(std::move(respond)); });
     std::string error;
-    ASSERT_TRUE(server_->start(*base::Address::parse("127.0.0.1:0"), error)) << error;
+    ASSERT_TRUE(
+        server_->start({.admin = {.address = *base::Address::parse("127.0.0.1:0"), .token = std::move(token)}}, error))
+        << error;
   }
   std::unique_ptr<BlockingClient> client() { return std::make_unique<BlockingClient>(server_->address()); }
   Response ask(std::string_view request) {
@@ -150,7 +156,7 @@ TEST_F(AdminServer, RefusesBodiesAndLetsTheClientReadWhy) {
   one->send("POST /echo HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\n\r\n");
   one->send(std::string(1000000, 'x'));
   EXPECT_EQ(one->read().status, 413);
-  EXPECT_EQ(ask("GET /echo HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n").status, 413);
+  EXPECT_EQ(ask("GET /echo HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n").status, 411);
   EXPECT_EQ(ask("GET /echo HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n").status, 200);
 }
 
@@ -190,7 +196,7 @@ TEST_F(AdminServer, SendsALargeAnswerWhole) {
 }
 
 TEST_F(AdminServer, DoesNotWaitForeverForAClientThatDoesNotRead) {
-  start({.answer = milliseconds{50}});
+  start({.serve = milliseconds{50}, .answer = milliseconds{50}});
   auto one = client();
   one->send("GET /large HTTP/1.1\r\nHost: localhost\r\n\r\n");
   ask(get_echo);
@@ -242,10 +248,74 @@ TEST_F(AdminServer, MayBeGoneWhenTheAnswerComes) {
   EXPECT_EQ(one->read_to_end(), "");
 }
 
+TEST_F(AdminServer, HandsABodyOver) {
+  start();
+  auto one = client();
+  one->send("POST /body HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\n\r\n01234");
+  one->send("56789");
+  EXPECT_EQ(one->read().body, "0123456789");
+  one->send("POST /body HTTP/1.1\r\nHost: localhost\r\nContent-Length: 3\r\n\r\nabcPOST /body HTTP/1.1\r\n");
+  EXPECT_EQ(one->read().body, "abc");
+  one->send("Host: localhost\r\nContent-Length: 0\r\n\r\n");
+  EXPECT_EQ(one->read().body, "");
+  EXPECT_EQ(ask("POST /body HTTP/1.1\r\nHost: localhost\r\nContent-Length: 65536\r\n\r\n" + std::string(65536, 'x'))
+                .body.size(),
+            65536u);
+  EXPECT_EQ(ask("POST /body HTTP/1.1\r\nHost: localhost\r\nContent-Length: 65537\r\n\r\n").status, 413);
+}
+
+TEST_F(AdminServer, TellsAClientThatAsksToSendItsBody) {
+  start();
+  auto one = client();
+  one->send("POST /body HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n");
+  EXPECT_EQ(one->read(false).status, 100);
+  one->send("ok");
+  EXPECT_EQ(one->read().body, "ok");
+}
+
+TEST_F(AdminServer, EndsABodyThatDoesNotArriveInTime) {
+  start({.request = milliseconds{50}});
+  auto one = client();
+  one->send("POST /body HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\n\r\n01234");
+  EXPECT_EQ(one->read().status, 408);
+}
+
+TEST_F(AdminServer, FindsParametersInPaths) {
+  start();
+  EXPECT_EQ(ask("GET /of/a%2Fb/c HTTP/1.1\r\nHost: localhost\r\n\r\n").body, "a/b");
+  EXPECT_EQ(ask("GET /of//c HTTP/1.1\r\nHost: localhost\r\n\r\n").status, 404);
+  EXPECT_EQ(ask("GET /of/%zz/c HTTP/1.1\r\nHost: localhost\r\n\r\n").status, 404);
+  EXPECT_EQ(ask("GET /of/a HTTP/1.1\r\nHost: localhost\r\n\r\n").status, 404);
+  EXPECT_TRUE(ask("PUT /body HTTP/1.1\r\nHost: localhost\r\n\r\n").has("Allow: POST"));
+}
+
+// A form on a page of another site can send a POST to this machine, with a Host that looks right.
+TEST_F(AdminServer, RefusesChangesThatPagesOfOtherSitesAskFor) {
+  start();
+  const std::string head = "POST /body HTTP/1.1\r\nHost: localhost:9901\r\nContent-Length: 0\r\nOrigin: ";
+  EXPECT_EQ(ask(head + "http://attacker.example\r\n\r\n").status, 403);
+  EXPECT_EQ(ask(head + "null\r\n\r\n").status, 403);
+  EXPECT_EQ(ask(head + "http://localhost:9901\r\n\r\n").status, 200);
+}
+
+TEST_F(AdminServer, AsksForItsToken) {
+  start({}, "a secret of many letters");
+  const std::string head = "GET /echo HTTP/1.1\r\nHost: router.example\r\n";
+  const Response refused = ask(head + "\r\n");
+  EXPECT_EQ(refused.status, 401);
+  EXPECT_TRUE(refused.has("WWW-Authenticate: Bearer"));
+  EXPECT_EQ(ask(head + "Authorization: Bearer a secret\r\n\r\n").status, 401);
+  EXPECT_EQ(ask(head + "Authorization: Basic a secret of many letters\r\n\r\n").status, 401);
+  EXPECT_EQ(ask(head + "Authorization: Bearer a secret of many letters!\r\n\r\n").status, 401);
+  EXPECT_EQ(ask(head + "Authorization: bearer a secret of many letters\r\n\r\n").status, 200);
+  // Probes bring none.
+  EXPECT_EQ(ask("GET /readyz HTTP/1.1\r\nHost: 10.0.0.1\r\n\r\n").status, 404);
+}
+
 TEST_F(AdminServer, ListensOnLoopbackOnly) {
   Server server;
   std::string error;
-  EXPECT_FALSE(server.start(*base::Address::parse("0.0.0.0:0"), error));
+  EXPECT_FALSE(server.start({.admin = {.address = *base::Address::parse("0.0.0.0:0")}}, error));
   EXPECT_THAT(error, HasSubstr("0.0.0.0:0 is not a loopback address"));
 }
 

@@ -36,8 +36,12 @@ Outcome ebbgate(std::vector<std::string> words) {
 }
 
 TEST(CommandLine, HelpsWithEveryCommand) {
-  for (const std::vector<std::string>& words :
-       {std::vector<std::string>{"--help"}, {"run", "--help"}, {"check", "--help"}, {"version", "--help"}}) {
+  for (const std::vector<std::string>& words : {std::vector<std::string>{"--help"},
+                                                {"run", "--help"},
+                                                {"check", "--help"},
+                                                {"ctl", "--help"},
+                                                {"drain", "--help"},
+                                                {"version", "--help"}}) {
     const Outcome outcome = ebbgate(words);
     EXPECT_EQ(outcome.status, 0);
     EXPECT_THAT(outcome.out, HasSubstr("Example"));

@@ -63,8 +63,8 @@ def io(request):
 def router(tmp_path, io):
     """router(settings) starts one; it is stopped, and its end examined, when the test ends."""
     with contextlib.ExitStack() as stack:
-        def start(settings):
-            one = Router(tmp_path, settings, io)
+        def start(settings, **options):
+            one = Router(tmp_path, settings, io, **options)
             stack.callback(lambda: one.process and one.stop())
             return one.start()
 

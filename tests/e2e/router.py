@@ -76,12 +76,16 @@ def configuration(*backend_ports, **sections):
 
 
 class Router:
-    def __init__(self, directory, settings, io):
+    def __init__(self, directory, settings, io, admin_tls=None):
+        """`admin_tls`: the context by which the admin listener is asked, if it speaks TLS."""
         self.directory = pathlib.Path(directory)
         self.file = self.directory / "ebbgate.yaml"
         self.access_log = self.directory / "access.log"
         self.errors = self.directory / "stderr.log"
-        self.admin = PORTS.take()
+        admin = settings.get("admin") or {"bind": f"127.0.0.1:{PORTS.take()}"}
+        self.admin = int(admin["bind"].rsplit(":", 1)[1])
+        self.admin_fields = {"Authorization": "Bearer " + pathlib.Path(admin["token_file"]).read_text().strip()} if "token_file" in admin else {}
+        self.admin_tls = admin_tls
         self.settings = {"admin": f"127.0.0.1:{self.admin}", "workers": 1, "io": io,
                          "access_log": {"format": "json", "path": str(self.access_log)}, **copy.deepcopy(settings)}
         self.process = None
@@ -145,8 +149,8 @@ class Router:
             return stream.read_response()
 
     def ask_admin(self, target, method="GET", host="localhost"):
-        with dial(self.admin, timeout=5) as stream:
-            stream.send(request(method, target, host=host, Connection="close"))
+        with dial(self.admin, timeout=5, tls=self.admin_tls) as stream:
+            stream.send(request(method, target, host=host, Connection="close", **self.admin_fields))
             return stream.read_response(method)
 
     def metrics(self):

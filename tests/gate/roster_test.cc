@@ -147,6 +147,17 @@ TEST_F(RosterTest, AWishMayOverruleTheFile) {
   EXPECT_EQ(roster_.find("api", "a")->wish, Wish::ready);
 }
 
+TEST_F(RosterTest, ReadyEndsALeaveThatWasAskedForAtRunTimeOnly) {
+  adopt_api();
+  ASSERT_TRUE(roster_.set_leaving("api", "a", true));
+  adopt_api();
+  EXPECT_THAT(api(), ElementsAre("a@10.0.0.1:80*1 ready leaving", "b@10.0.0.2:80*1 ready"));
+  EXPECT_EQ(roster_.set_wish("api", "a", Wish::drain)->membership, Membership::leaving);
+  EXPECT_EQ(roster_.set_wish("api", "a", Wish::ready)->membership, Membership::present);
+  adopt_api(EndpointState::leaving);
+  EXPECT_EQ(roster_.set_wish("api", "a", Wish::ready)->membership, Membership::leaving);
+}
+
 TEST_F(RosterTest, KeepsAWeightUntilTheFileGivesAnother) {
   adopt_api(EndpointState::ready, 2);
   ASSERT_TRUE(roster_.set_weight("api", "a", 9));
@@ -220,21 +231,6 @@ TEST_F(RosterTest, AnAdoptionThatIsNotKeptChangesNothing) {
     EXPECT_THAT(texts(adoption.lists()[0]), IsEmpty());
   }
   EXPECT_THAT(api(), ElementsAre("a@10.0.0.1:80*1 drain", "b@10.0.0.2:80*1 ready"));
-}
-
-TEST_F(RosterTest, FindsEndpointsByAddressAndByHost) {
-  adopt({backend("api", {{.name = "a", .address = address("10.0.0.1:80")}}),
-         backend("web", {{.name = "x", .address = address("10.0.0.1:80")},
-                         {.name = "y", .address = address("10.0.0.1:81")},
-                         {.name = "z", .address = address("10.0.0.2:80")}})});
-  const auto names = [](const std::vector<EndpointPlace>& places) {
-    std::vector<std::string> out;
-    for (const EndpointPlace& place : places) out.push_back(place.backend + "/" + place.endpoint.name);
-    return out;
-  };
-  EXPECT_THAT(names(roster_.at(address("10.0.0.1:80"))), ElementsAre("api/a", "web/x"));
-  EXPECT_THAT(names(roster_.on_host(address("10.0.0.1:5000"))), ElementsAre("api/a", "web/x", "web/y"));
-  EXPECT_THAT(names(roster_.at(address("10.0.0.3:80"))), IsEmpty());
 }
 
 TEST_F(RosterTest, HoldsSoManyAddedEndpointsAndNoMore) {

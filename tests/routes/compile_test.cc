@@ -145,12 +145,31 @@ TEST_F(Compile, RefusesTwoListenersOnOneAddressUnlessTheKernelPicksThePort) {
 }
 
 TEST_F(Compile, KeepsTheAdminListenerOnLoopbackAndApart) {
-  model_.admin = *base::Address::parse("0.0.0.0:9901");
+  model_.admin.bind = *base::Address::parse("0.0.0.0:9901");
   EXPECT_THAT(refused_keys(), ElementsAre("admin"));
-  model_.admin = *base::Address::parse("[::1]:9901");
+  model_.admin.bind = *base::Address::parse("[::1]:9901");
   EXPECT_THAT(refused_keys(), IsEmpty());
-  model_.admin = model_.listeners[0].bind;
+  model_.admin.bind = model_.listeners[0].bind;
   EXPECT_THAT(refused_keys(), ElementsAre("listeners[0].bind"));
+  model_.admin.bind = *base::Address::parse("[::1]:9901");
+  model_.admin.self_drain = model_.admin.bind;
+  EXPECT_THAT(refused_keys(), ElementsAre("admin.self_drain"));
+}
+
+TEST_F(Compile, OpensTheAdminListenerToOthersOnlyWithATokenOrCertificates) {
+  model_.admin.bind = *base::Address::parse("0.0.0.0:9901");
+  model_.admin.token_file = "/token";
+  EXPECT_THAT(refused_keys(), IsEmpty());
+  model_.admin.token_file = "";
+  model_.admin.certificate = "/cert";
+  model_.admin.key = "/key";
+  EXPECT_THAT(refused_keys(), ElementsAre("admin"));
+  model_.admin.client_ca = "/ca";
+  EXPECT_THAT(refused_keys(), IsEmpty());
+  model_.admin.key = "";
+  EXPECT_THAT(refused_keys(), ElementsAre("admin.tls.key"));
+  model_.admin.certificate = "";
+  EXPECT_THAT(refused_keys(), ElementsAre("admin.tls.client_ca"));
 }
 
 TEST_F(Compile, RefusesNumbersOutOfRange) {

@@ -1,0 +1,18 @@
+// The HTTP API under /api/v1: backends and endpoints, drains, connections. openapi.h is its documentation; a test holds
+// the two together.
+#pragma once
+
+#include <memory>
+
+#include "admin/drains.h"
+#include "admin/server.h"
+#include "admin/sources.h"
+
+namespace ebb::admin {
+
+// Each before server.start(). The sources must outlive the server.
+void add_endpoint_api(Server& server, const Sources& sources);
+void add_connection_api(Server& server, const Sources& sources);
+void add_drain_api(Server& server, const Sources& sources, const std::shared_ptr<Drains>& drains);
+
+}  // namespace ebb::admin

@@ -1,0 +1,29 @@
+// What answers of the API have in common: JSON, errors that say what to do, and the body of a request.
+#pragma once
+
+#include <expected>
+#include <string>
+#include <string_view>
+
+#include "admin/drains.h"
+#include "admin/message.h"
+#include "gate/endpoint_facts.h"
+#include "gate/roster.h"
+#include "observe/json_writer.h"
+#include "wire/json_reader.h"
+
+namespace ebb::admin {
+
+Answer json_answer(std::string body, int status = 200);
+// {"error": {"status": 404, "reason": ..., "remedy": ...}}
+Answer error_answer(int status, std::string_view reason, std::string_view remedy);
+Answer refusal_answer(gate::RosterRefusal refusal);
+
+// The object of a body; an empty body is an empty object. Names that are not among `known` are refused.
+std::expected<wire::JsonValue, Answer> read_object(std::string_view body, std::span<const std::string_view> known);
+
+void write_in_flight(observe::JsonWriter& json, const gate::InFlight& in_flight);
+void write_endpoint(observe::JsonWriter& json, const gate::EndpointFacts& facts);
+void write_drain(observe::JsonWriter& json, const DrainReport& report);
+
+}  // namespace ebb::admin

@@ -1,0 +1,77 @@
+// The commands of the runtime socket: HAProxy's words, and its answers to the letter where a script may look for them.
+// Owned by the handlers of the server, on the admin thread.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "admin/runtime_connections.h"
+#include "admin/runtime_view.h"
+#include "admin/server.h"
+#include "admin/sources.h"
+
+namespace ebb::admin {
+
+class Commands {
+ public:
+  Commands(const Sources& sources, Server& server) : sources_(sources), server_(server) {}
+
+  void run(std::string_view command, Reply reply);
+
+ private:
+  using Words = std::span<const std::string>;  // behind those that name the command
+  using Run = void (Commands::*)(Words, Reply);
+  struct Entry {
+    std::string_view words;
+    std::string_view usage;
+    std::string_view meaning;
+    Run run;
+  };
+  static const Entry entries[];
+  static constexpr std::size_t sessions_max = 100'000;  // shown of one worker
+
+  struct Place {
+    std::string backend;
+    std::string name;
+  };
+
+  static std::string help_lines(std::string_view beginning);
+  void with_scene(std::move_only_function<void(const RuntimeScene&)> use);
+  // Replies with HAProxy's complaint if there is none. `end`: what complaints of this command end with.
+  bool find(Words words, Place& place, Reply& reply, std::string_view end = "\n") const;
+
+  void show_info(Words words, Reply reply);
+  void show_stat(Words words, Reply reply);
+  void show_servers_state(Words words, Reply reply);
+  void show_servers_conn(Words words, Reply reply);
+  void show_servers(Words words, Reply reply, std::string (*view)(const RuntimeScene&, std::string_view));
+  void show_backend(Words words, Reply reply);
+  void show_sess(Words words, Reply reply);
+  void show_version(Words words, Reply reply);
+  void set_server(Words words, Reply reply);
+  void set_weight(Words words, Reply reply);
+  void get_weight(Words words, Reply reply);
+  void enable_server(Words words, Reply reply);
+  void disable_server(Words words, Reply reply);
+  void add_server(Words words, Reply reply);
+  void del_server(Words words, Reply reply);
+  void wait(Words words, Reply reply);
+  void shutdown_session(Words words, Reply reply);
+  void shutdown_sessions_server(Words words, Reply reply);
+  void help(Words words, Reply reply);
+
+  void set_state(const Place& place, std::string_view state, Reply reply);
+  void set_weight_to(const Place& place, std::string_view text, Reply reply);
+  void set_address(const Place& place, Words words, Reply reply);
+  // "" if it can be removed, else why not.
+  void look_removable(const Place& place, std::move_only_function<void(std::string)> then);
+  void wait_removable(const Place& place, base::Instant deadline, Reply reply);
+
+  const Sources& sources_;
+  Server& server_;
+};
+
+}  // namespace ebb::admin

@@ -1,0 +1,116 @@
+// Drains and their receipts. A drain takes new work away from endpoints and is over when every worker has said that
+// nothing uses them any more, confirmed by a second look at all workers: one may have got work while another was
+// still busy. Endpoints that are to serve on if nothing else does may get work again after that; so each answer about
+// a drained one is preceded by another look.
+//
+//   draining <-> drained        ended: made ready again, by whomever
+//
+// Owned by the handlers that use it, on the admin thread.
+#pragma once
+
+#include <deque>
+#include <expected>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "admin/gather.h"
+#include "admin/server.h"
+#include "admin/sources.h"
+
+namespace ebb::admin {
+
+enum class DrainState : std::uint8_t { draining, drained, ended };
+inline constexpr std::string_view drain_state_names[] = {"draining", "drained", "ended"};
+
+struct EndpointPlace {
+  std::string backend;
+  gate::ListedEndpoint endpoint;
+};
+
+struct DrainedEndpoint {
+  std::string backend;
+  std::string name;
+  base::Address address;
+  std::uint64_t identity = 0;
+  gate::InFlight in_flight;  // of all workers
+};
+
+struct DrainReport {
+  std::string id;
+  DrainState state = DrainState::draining;
+  base::WallTime asked_at;
+  std::optional<base::WallTime> drained_at;
+  std::vector<DrainedEndpoint> endpoints;
+  std::size_t workers_silent = 0;  // did not answer in time, so that nothing is known of them
+};
+
+struct DrainOptions {
+  bool serve_if_last = true;  // else the endpoint gets nothing, also if nothing else serves
+};
+
+class Drains {
+ public:
+  static constexpr std::size_t drains_max = 10'000;
+  static constexpr base::Duration remembered = std::chrono::minutes{10};  // after it is drained or ended
+  static constexpr base::Duration worker_patience = std::chrono::seconds{1};
+
+  Drains(const Sources& sources, Server& server);
+
+  struct Asked {
+    std::string id;
+    bool joined = false;  // these endpoints were being drained already
+  };
+  // The places may also be of endpoints that have left and have work. Nothing: there are as many drains as may be.
+  std::optional<Asked> ask(const std::vector<EndpointPlace>& places, const DrainOptions& options);
+  // The endpoints are ready again.
+  bool end(const std::string& id);
+
+  using Done = std::move_only_function<void(DrainReport)>;
+  // Reports when it is drained or ended, at the latest after `patience`. False: there is no such drain.
+  bool wait(const std::string& id, base::Duration patience, Done done);
+  // Without a look at the workers.
+  std::vector<DrainReport> list() const;
+  const std::vector<DrainedEndpoint>* endpoints(const std::string& id) const;
+
+ private:
+  struct Waiter {
+    base::Handle alarm;
+    Done done;
+  };
+  struct Drain {
+    std::uint64_t number = 0;  // in the order of their beginnings
+    DrainOptions options;
+    DrainState state = DrainState::draining;
+    base::WallTime asked_at;
+    std::optional<base::WallTime> drained_at;
+    std::vector<DrainedEndpoint> endpoints;
+    std::map<std::uint64_t, Waiter> waiters;
+    std::uint64_t waiters_ever = 0;
+    bool looking = false;  // a second look is under way
+  };
+  using Looks = Replies<std::vector<gate::InFlight>>;  // by endpoint of the drain
+
+  Drain* find(const std::string& id);
+  std::string same_drain(const std::vector<EndpointPlace>& places) const;
+  void make_room();
+  void watch(std::uint64_t identity);
+  void on_idle(std::uint64_t identity);
+  void confirm(const std::string& id);
+  void look(const std::string& id, std::move_only_function<void(Drain&, std::size_t silent, bool busy)> then);
+  void settle(const std::string& id, Drain& drain, DrainState state, std::size_t silent);
+  void forget_later(const std::string& id);
+  bool ready_again(const Drain& drain) const;
+  DrainReport report(const std::string& id, const Drain& drain, std::size_t silent = 0) const;
+
+  const Sources& sources_;
+  Server& server_;
+  std::map<std::string, Drain, std::less<>> drains_;
+  std::unordered_map<std::uint64_t, std::size_t> watched_;  // by identity: workers that have yet to tell
+  std::uint64_t started_ = 0;
+};
+
+}  // namespace ebb::admin

@@ -1,0 +1,23 @@
+// What all workers know of the endpoints, added up, in the order of the configuration. Pure.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "admin/gather.h"
+#include "gate/endpoint_facts.h"
+#include "gate/roster.h"
+
+namespace ebb::admin {
+
+struct BackendSum {
+  gate::BackendFacts facts;
+  std::vector<gate::EndpointFacts> endpoints;  // as listed; behind them those that left but have work
+};
+
+// The lists say what there is; a worker that is silent, or has not heard of an endpoint yet, adds nothing to it.
+std::vector<BackendSum> sum_up(std::span<const gate::SharedEndpointList> lists,
+                               const Replies<std::vector<gate::EndpointFacts>>& endpoints,
+                               const Replies<std::vector<gate::BackendFacts>>& backends);
+
+}  // namespace ebb::admin

@@ -1,0 +1,174 @@
+#include "admin/openapi.h"
+
+namespace ebb::admin {
+
+std::string_view openapi_document() {
+  return R"json({
+  "openapi": "3.1.0",
+  "info": {
+    "title": "Ebbgate admin API",
+    "version": "1",
+    "description": "Backends, endpoints, drains and connections of one router. On a loopback address without credentials; elsewhere with a bearer token or a client certificate."
+  },
+  "security": [{}, {"token": []}],
+  "paths": {
+    "/": {"get": {"summary": "A page that links to the others", "responses": {"200": {"description": "HTML"}}}},
+    "/healthz": {"get": {"summary": "Alive: every worker answers", "security": [{}], "responses": {"200": {"description": "ok"}, "503": {"description": "A worker did not answer in time"}}}},
+    "/readyz": {"get": {"summary": "Ready for traffic", "security": [{}], "responses": {"200": {"description": "ready"}, "503": {"description": "not ready, and why"}}}},
+    "/metrics": {"get": {"summary": "Prometheus or OpenMetrics, by Accept", "responses": {"200": {"description": "The exposition"}}}},
+    "/api/v1/openapi.json": {"get": {"summary": "This document", "responses": {"200": {"description": "OpenAPI 3.1"}}}},
+    "/api/v1/config": {
+      "get": {
+        "summary": "Which configuration is served, and why the last one was refused",
+        "responses": {"200": {"description": "The generation", "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Config"}}}}}
+      }
+    },
+    "/api/v1/backends": {
+      "get": {
+        "summary": "All backends",
+        "responses": {"200": {"description": "In the order of the configuration", "content": {"application/json": {"schema": {"type": "object", "properties": {"backends": {"type": "array", "items": {"$ref": "#/components/schemas/Backend"}}}}}}}}
+      }
+    },
+    "/api/v1/backends/{backend}": {
+      "parameters": [{"$ref": "#/components/parameters/backend"}],
+      "get": {
+        "summary": "One backend with its endpoints",
+        "responses": {"200": {"description": "The backend", "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Backend"}}}}, "404": {"$ref": "#/components/responses/Error"}}
+      }
+    },
+    "/api/v1/backends/{backend}/endpoints": {
+      "parameters": [{"$ref": "#/components/parameters/backend"}],
+      "post": {
+        "summary": "Add an endpoint; it stays until it is removed or its backend goes",
+        "requestBody": {"required": true, "content": {"application/json": {"schema": {"$ref": "#/components/schemas/NewEndpoint"}}}},
+        "responses": {"201": {"description": "The endpoint", "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Endpoint"}}}}, "400": {"$ref": "#/components/responses/Error"}, "404": {"$ref": "#/components/responses/Error"}, "409": {"$ref": "#/components/responses/Error"}}
+      }
+    },
+    "/api/v1/backends/{backend}/endpoints/{endpoint}": {
+      "parameters": [{"$ref": "#/components/parameters/backend"}, {"$ref": "#/components/parameters/endpoint"}],
+      "get": {
+        "summary": "One endpoint",
+        "responses": {"200": {"description": "The endpoint", "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Endpoint"}}}}, "404": {"$ref": "#/components/responses/Error"}}
+      },
+      "patch": {
+        "summary": "Change its wish, weight or address; what is not named stays. Kept until the configuration itself says something else about the endpoint",
+        "requestBody": {"required": true, "content": {"application/json": {"schema": {"$ref": "#/components/schemas/EndpointChange"}}}},
+        "responses": {"200": {"description": "The endpoint as it is now", "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Endpoint"}}}}, "400": {"$ref": "#/components/responses/Error"}, "404": {"$ref": "#/components/responses/Error"}}
+      },
+      "delete": {
+        "summary": "Remove it; only in maintenance and without work",
+        "responses": {"204": {"description": "It is gone"}, "404": {"$ref": "#/components/responses/Error"}, "409": {"$ref": "#/components/responses/Error"}}
+      }
+    },
+    "/api/v1/endpoints": {
+      "get": {
+        "summary": "All endpoints of all backends",
+        "responses": {"200": {"description": "The endpoints", "content": {"application/json": {"schema": {"type": "object", "properties": {"endpoints": {"type": "array", "items": {"$ref": "#/components/schemas/Endpoint"}}}}}}}}
+      }
+    },
+    "/api/v1/connections": {
+      "get": {
+        "summary": "Connections of clients; every condition that is given must hold",
+        "parameters": [
+          {"name": "backend", "in": "query", "schema": {"type": "string"}, "description": "has an exchange with it"},
+          {"name": "endpoint", "in": "query", "schema": {"type": "string"}, "description": "name of an endpoint"},
+          {"name": "client", "in": "query", "schema": {"type": "string"}, "description": "address without port"},
+          {"name": "state", "in": "query", "schema": {"type": "string"}, "description": "such as idle, serving, tunnelling, multiplexing"},
+          {"name": "idle_for", "in": "query", "schema": {"type": "string"}, "description": "idle at least so long, such as 30s"},
+          {"name": "limit", "in": "query", "schema": {"type": "integer", "default": 1000, "maximum": 100000}}
+        ],
+        "responses": {"200": {"description": "The connections", "content": {"application/json": {"schema": {"type": "object", "properties": {"connections": {"type": "array", "items": {"$ref": "#/components/schemas/Connection"}}, "more": {"type": "boolean"}}}}}}, "400": {"$ref": "#/components/responses/Error"}}
+      }
+    },
+    "/api/v1/connections/{id}": {
+      "parameters": [{"name": "id", "in": "path", "required": true, "schema": {"type": "string"}}],
+      "delete": {
+        "summary": "Cut a connection; an answer that is under way is not ended cleanly",
+        "responses": {"204": {"description": "It is cut"}, "404": {"$ref": "#/components/responses/Error"}}
+      }
+    },
+    "/api/v1/drains": {
+      "get": {
+        "summary": "All drains that are remembered",
+        "responses": {"200": {"description": "The drains", "content": {"application/json": {"schema": {"type": "object", "properties": {"drains": {"type": "array", "items": {"$ref": "#/components/schemas/Drain"}}}}}}}}
+      },
+      "post": {
+        "summary": "Drain an endpoint, or join the drain of it that there is",
+        "description": "On the self_drain listener an endpoint asks for itself: the body may be empty, and other endpoints are refused.",
+        "parameters": [{"$ref": "#/components/parameters/wait"}],
+        "requestBody": {"content": {"application/json": {"schema": {"type": "object", "properties": {"endpoint": {"type": "string", "description": "HOST:PORT or backend/name"}, "serve_if_last": {"type": "boolean", "default": true, "description": "it still gets requests while nothing else could serve them"}}}}}},
+        "responses": {"201": {"description": "A new drain; Location names it", "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Drain"}}}}, "200": {"description": "The drain that there was", "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Drain"}}}}, "400": {"$ref": "#/components/responses/Error"}, "403": {"$ref": "#/components/responses/Error"}, "404": {"$ref": "#/components/responses/Error"}, "503": {"$ref": "#/components/responses/Error"}}
+      }
+    },
+    "/api/v1/drains/{id}": {
+      "parameters": [{"name": "id", "in": "path", "required": true, "schema": {"type": "string"}}],
+      "get": {
+        "summary": "The receipt: answers when the endpoint is drained on every worker, or at the end of the wait with what is still open",
+        "parameters": [{"$ref": "#/components/parameters/wait"}],
+        "responses": {"200": {"description": "The drain", "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Drain"}}}}, "404": {"$ref": "#/components/responses/Error"}}
+      },
+      "delete": {
+        "summary": "End the drain: the endpoint is ready again",
+        "responses": {"200": {"description": "The drain", "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Drain"}}}}, "404": {"$ref": "#/components/responses/Error"}}
+      }
+    }
+  },
+  "components": {
+    "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
+    "parameters": {
+      "backend": {"name": "backend", "in": "path", "required": true, "schema": {"type": "string"}},
+      "endpoint": {"name": "endpoint", "in": "path", "required": true, "schema": {"type": "string"}, "description": "its name"},
+      "wait": {"name": "wait", "in": "query", "schema": {"type": "string"}, "description": "how long to wait for the end, such as 30s; at most 60s"}
+    },
+    "responses": {
+      "Error": {"description": "What is wrong, and what to do", "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}}
+    },
+    "schemas": {
+      "Error": {"type": "object", "properties": {"error": {"type": "object", "properties": {"status": {"type": "integer"}, "reason": {"type": "string"}, "remedy": {"type": "string"}}}}},
+      "Config": {"type": "object", "properties": {"generation": {"type": "integer"}, "applied_at": {"type": "string", "format": "date-time"}, "last_refusal": {"type": ["object", "null"], "properties": {"at": {"type": "string", "format": "date-time"}, "reason": {"type": "string"}}}}},
+      "InFlight": {"type": "object", "description": "Work by kind; nothing in flight on any worker means drained", "properties": {"connecting": {"type": "integer"}, "sent": {"type": "integer"}, "streaming": {"type": "integer"}, "tunnels": {"type": "integer"}, "total": {"type": "integer"}}},
+      "Backend": {"type": "object", "properties": {"name": {"type": "string"}, "endpoints_total": {"type": "integer"}, "endpoints_ready": {"type": "integer"}, "queue": {"type": "object", "properties": {"waiting": {"type": "integer"}, "waited_total": {"type": "integer"}, "timeouts": {"type": "integer"}}}, "endpoints": {"type": "array", "items": {"$ref": "#/components/schemas/Endpoint"}}}},
+      "NewEndpoint": {"type": "object", "required": ["name", "address"], "properties": {"name": {"type": "string"}, "address": {"type": "string"}, "weight": {"type": "integer", "minimum": 0, "maximum": 256}, "wish": {"$ref": "#/components/schemas/Wish"}}},
+      "EndpointChange": {"type": "object", "properties": {"wish": {"$ref": "#/components/schemas/Wish"}, "weight": {"type": "integer", "minimum": 0, "maximum": 256}, "address": {"type": "string"}}},
+      "Wish": {"type": "string", "enum": ["ready", "drain", "maint"]},
+      "Endpoint": {
+        "type": "object",
+        "properties": {
+          "backend": {"type": "string"}, "name": {"type": "string"}, "address": {"type": "string"}, "weight": {"type": "integer"},
+          "membership": {"type": "string", "enum": ["present", "leaving", "gone"]},
+          "wish": {"$ref": "#/components/schemas/Wish"},
+          "health": {"type": "string", "enum": ["up", "warming", "suspect", "down"]},
+          "cause": {"type": ["string", "null"], "description": "why it is suspect or down"},
+          "since": {"type": ["string", "null"], "format": "date-time", "description": "when one of the three last changed"},
+          "in_flight": {"$ref": "#/components/schemas/InFlight"},
+          "connections": {"type": "integer"}, "idle": {"type": "integer"},
+          "counters": {"type": "object", "properties": {"requests": {"type": "integer"}, "failures": {"type": "integer"}, "retries": {"type": "integer"}, "connects": {"type": "integer"}, "connect_failures": {"type": "integer"}, "bytes_in": {"type": "integer"}, "bytes_out": {"type": "integer"}, "responses": {"type": "object", "additionalProperties": {"type": "integer"}}}}
+        }
+      },
+      "Connection": {
+        "type": "object",
+        "properties": {
+          "id": {"type": "string"}, "client": {"type": "string"}, "listener": {"type": "string"}, "protocol": {"type": "string"}, "state": {"type": "string"},
+          "age_ms": {"type": "integer"}, "in_state_ms": {"type": "integer"},
+          "exchanges": {"type": "array", "items": {"type": "object", "properties": {"state": {"type": "string"}, "route": {"type": "string"}, "backend": {"type": "string"}, "endpoint": {"type": "string"}, "address": {"type": "string"}, "age_ms": {"type": "integer"}, "request_bytes": {"type": "integer"}, "response_bytes": {"type": "integer"}}}}
+        }
+      },
+      "Drain": {
+        "type": "object",
+        "properties": {
+          "id": {"type": "string"},
+          "state": {"type": "string", "enum": ["draining", "drained", "ended"]},
+          "drained": {"type": "boolean"},
+          "asked_at": {"type": "string", "format": "date-time"},
+          "drained_at": {"type": ["string", "null"], "format": "date-time"},
+          "endpoints": {"type": "array", "items": {"type": "object", "properties": {"backend": {"type": "string"}, "name": {"type": "string"}, "address": {"type": "string"}, "in_flight": {"$ref": "#/components/schemas/InFlight"}}}},
+          "workers_silent": {"type": "integer", "description": "did not answer in time, so that nothing is known of them"}
+        }
+      }
+    }
+  }
+}
+)json";
+}
+
+}  // namespace ebb::admin

@@ -1,0 +1,76 @@
+// The connections of the runtime socket: lines to commands, replies to bytes, as HAProxy does it.
+//
+//   one line, commands separated by `;` -> a reply for each, then the end
+//   after `prompt`: line after line, each reply followed by "\n> ", until `quit`
+//
+// Owned by the Server, used on its thread only. What a command means is told by commands.h.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "admin/door.h"
+#include "base/slot_map.h"
+#include "reactor/reactor.h"
+
+namespace ebb::admin {
+
+// Replies at any later time, from any thread, once.
+using Reply = std::move_only_function<void(std::string)>;
+using RunCommand = std::function<void(std::string_view command, Reply reply)>;
+
+class RuntimeConnections {
+ public:
+  static constexpr std::size_t connections_max = 64;
+  static constexpr std::size_t line_bytes_max = 16384;
+  static constexpr base::Duration idle_max = std::chrono::seconds{10};
+  static constexpr base::Duration prompt_idle_max = std::chrono::minutes{10};
+  static constexpr base::Duration command_max = std::chrono::hours{24};  // `wait` may be asked to
+
+  RuntimeConnections(reactor::Reactor& reactor, std::shared_ptr<Door> door, const RunCommand& run, std::uint32_t kind)
+      : reactor_(reactor), door_(std::move(door)), run_(run), kind_(kind) {}
+
+  void on_accepted(reactor::SocketId socket);
+  void on_received(base::Handle handle, std::string_view bytes);
+  void on_peer_finished(base::Handle handle);
+  void on_drained(base::Handle handle);
+  void on_failed(base::Handle handle);
+  void on_timer(base::Handle handle);
+  void on_round_end();
+
+ private:
+  // reading -> running -> reading ... -> ending -> closed
+  enum class Stage : std::uint8_t { reading, running, ending, closed };
+  struct Connection {
+    reactor::SocketId socket;
+    base::Handle handle;
+    base::Timer timer;
+    Stage stage = Stage::reading;
+    std::string input;
+    std::deque<std::string> commands;  // of the line that is being worked through
+    std::uint32_t serial = 0;          // of the command that runs: only its reply counts
+    bool prompt = false;
+    bool finished = false;  // the peer sends no more
+  };
+
+  void read_line(Connection& connection);
+  void run_next(Connection& connection);
+  void take_reply(base::Handle handle, std::uint32_t serial, const std::string& text);
+  void send(Connection& connection, std::string_view text);
+  void end(Connection& connection);
+  void close(Connection& connection);
+  void arm(Connection& connection, base::Duration delay);
+
+  reactor::Reactor& reactor_;
+  const std::shared_ptr<Door> door_;
+  const RunCommand& run_;
+  const std::uint32_t kind_;
+  base::SlotMap<Connection> connections_;
+  std::vector<base::Handle> graves_;
+};
+
+}  // namespace ebb::admin

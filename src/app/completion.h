@@ -1,0 +1,10 @@
+// Scripts by which shells complete the commands, and for `ctl` the names of backends and servers of the running router.
+#pragma once
+
+#include <string_view>
+
+namespace ebb::app {
+
+std::string_view completion_script(std::string_view shell);  // "bash" or "zsh"
+
+}  // namespace ebb::app

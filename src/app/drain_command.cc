@@ -1,0 +1,264 @@
+#include "app/drain_command.h"
+
+#include <fmt/format.h>
+#include <netdb.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include "app/cli.h"
+#include "app/http_client.h"
+#include "app/token_file.h"
+#include "config/values.h"
+#include "observe/json_writer.h"
+#include "wire/json_reader.h"
+
+namespace ebb::app {
+namespace {
+
+using std::chrono::seconds;
+
+constexpr base::Duration poll_every = seconds{1};       // how long one question waits: the progress line follows it
+constexpr base::Duration answer_patience = seconds{5};  // beyond that
+constexpr base::Duration unreachable_patience = seconds{3};
+constexpr int retry_pause_ms = 200;
+
+enum class Outcome : std::uint8_t { open, drained, unknown, failed };
+constexpr std::string_view outcome_names[] = {"open", "drained", "unknown", "failed"};
+
+struct RouterState {
+  base::Address address;
+  Outcome outcome = Outcome::open;
+  std::string words;  // what is still open, or what failed
+};
+
+// All replicas; every one has a thread of its own.
+class DrainAsk {
+ public:
+  DrainAsk(const DrainArguments& arguments, std::vector<base::Address> routers, std::string token,
+           base::Duration timeout)
+      : arguments_(arguments), token_(std::move(token)), deadline_(clock_.now() + timeout), started_(clock_.now()) {
+    for (const base::Address& router : routers) routers_.push_back({.address = router});
+  }
+
+  int run() {
+    std::vector<std::jthread> threads;
+    for (std::size_t i = 0; i < routers_.size(); ++i) threads.emplace_back([this, i] { follow(i); });
+    while (still_open() > 0 && clock_.now() < deadline_ + answer_patience) {
+      progress();
+      ::poll(nullptr, 0, retry_pause_ms);
+    }
+    threads.clear();
+    return report();
+  }
+
+ private:
+  // From the first question to the receipt.
+  void follow(std::size_t index) {
+    std::string id;
+    std::optional<base::Instant> silent_since;
+    while (clock_.now() < deadline_) {
+      const auto answer = ask(index, id);
+      if (!answer) {
+        if (!silent_since) silent_since = clock_.now();
+        if (clock_.now() - *silent_since > unreachable_patience) return settle(index, Outcome::failed, answer.error());
+        ::poll(nullptr, 0, retry_pause_ms);
+        continue;
+      }
+      silent_since.reset();
+      if (answer->status == 404 && !id.empty()) {
+        id.clear();  // that router was started anew
+        continue;
+      }
+      if (answer->status == 404 || (answer->status == 403 && arguments_.self)) {
+        return settle(index, Outcome::unknown, "there is no such endpoint");
+      }
+      const auto value = wire::read_json(answer->body);
+      if (answer->status >= 300 || !value || value->find("id") == nullptr) {
+        return settle(index, Outcome::failed, fmt::format("status {}: {}", answer->status, reason_of(value)));
+      }
+      id = value->find("id")->text;
+      const wire::JsonValue* const state = value->find("state");
+      if (state != nullptr && state->text == "drained") return settle(index, Outcome::drained, "");
+      if (state != nullptr && state->text == "ended") return settle(index, Outcome::failed, "somebody ended the drain");
+      note(index, open_work(*value));
+    }
+  }
+
+  std::expected<HttpAnswer, std::string> ask(std::size_t index, const std::string& id) {
+    const base::Duration left = std::max(deadline_ - clock_.now(), base::Duration::zero());
+    const auto wait = base::to_ms(std::min(left, poll_every));
+    HttpQuestion question{
+        .method = "GET", .target = fmt::format("/api/v1/drains/{}?wait={}ms", id, wait), .token = token_};
+    if (id.empty()) {
+      question.method = "POST";
+      question.target = "/api/v1/drains";
+      observe::JsonWriter json(question.body);
+      json.begin_object();
+      if (!arguments_.self) json.member("endpoint", arguments_.endpoint);
+      json.member("serve_if_last", !arguments_.not_if_last).end_object();
+    }
+    return ask_over_http(routers_[index].address, question, poll_every + answer_patience, clock_);
+  }
+
+  static std::string reason_of(const std::expected<wire::JsonValue, wire::JsonFault>& value) {
+    const wire::JsonValue* const error = value ? value->find("error") : nullptr;
+    const wire::JsonValue* const reason = error == nullptr ? nullptr : error->find("reason");
+    return reason == nullptr ? "is that the admin listener of a router?" : reason->text;
+  }
+
+  // "2 streaming, 1 tunnels"
+  static std::string open_work(const wire::JsonValue& drain) {
+    std::string words;
+    const wire::JsonValue* const endpoints = drain.find("endpoints");
+    for (std::size_t i = 0; endpoints != nullptr && i < endpoints->items.size(); ++i) {
+      const wire::JsonValue* const in_flight = endpoints->items[i].find("in_flight");
+      if (in_flight == nullptr) continue;
+      for (const wire::JsonMember& kind : in_flight->members) {
+        if (kind.name == "total" || kind.value.text == "0") continue;
+        words += fmt::format("{}{} {}", words.empty() ? "" : ", ", kind.value.text, kind.name);
+      }
+    }
+    return words.empty() ? "work that began a moment ago" : words;
+  }
+
+  void settle(std::size_t index, Outcome outcome, std::string words) {
+    const std::lock_guard lock(mutex_);
+    routers_[index].outcome = outcome;
+    routers_[index].words = std::move(words);
+  }
+  void note(std::size_t index, std::string words) { settle(index, Outcome::open, std::move(words)); }
+
+  std::size_t count(Outcome outcome) const {
+    return static_cast<std::size_t>(std::ranges::count(routers_, outcome, &RouterState::outcome));
+  }
+  std::size_t still_open() {
+    const std::lock_guard lock(mutex_);
+    return count(Outcome::open);
+  }
+
+  // One line that is written over itself on a terminal; elsewhere a line only when it says something new.
+  void progress() {
+    if (arguments_.json) return;
+    const std::lock_guard lock(mutex_);
+    std::string line = fmt::format("draining {}: {} of {} routers have acknowledged", subject(),
+                                   count(Outcome::drained) + count(Outcome::unknown), routers_.size());
+    for (const RouterState& router : routers_) {
+      if (router.outcome == Outcome::open && !router.words.empty()) {
+        line += fmt::format("; {} has {}", router.address.text(), router.words);
+      }
+    }
+    if (line == last_line_) return;
+    last_line_ = line;
+    if (::isatty(STDERR_FILENO) != 0) {
+      fmt::print(stderr, "\r\x1b[K{}", line);
+    } else {
+      fmt::print(stderr, "{}\n", line);
+    }
+  }
+
+  std::string subject() const { return arguments_.self ? "this endpoint" : arguments_.endpoint; }
+
+  int report() {
+    const std::lock_guard lock(mutex_);
+    if (!arguments_.json && ::isatty(STDERR_FILENO) != 0) fmt::print(stderr, "\r\x1b[K");
+    const bool all =
+        count(Outcome::drained) + count(Outcome::unknown) == routers_.size() && count(Outcome::drained) > 0;
+    int status = exit_ok;
+    if (!all) status = count(Outcome::open) > 0 ? exit_deadline : exit_failed;
+    if (arguments_.json) {
+      print_json(all);
+      return status;
+    }
+    const auto took = base::to_ms(clock_.now() - started_);
+    if (all) {
+      fmt::print("drained: {} on {} of {} routers after {}.{:03} s\n", subject(), count(Outcome::drained),
+                 routers_.size(), took / 1000, took % 1000);
+    }
+    for (const RouterState& router : routers_) {
+      if (router.outcome == Outcome::drained) continue;
+      fmt::print(stderr, "{}: {}: {}\n", router.address.text(), outcome_names[static_cast<std::size_t>(router.outcome)],
+                 router.words.empty() ? "no answer yet" : router.words);
+    }
+    return status;
+  }
+
+  void print_json(bool all) {
+    std::string out;
+    observe::JsonWriter json(out);
+    const auto took = base::to_ms(clock_.now() - started_);
+    json.begin_object().member("drained", all).member("took_ms", took).key("routers").begin_array();
+    for (const RouterState& router : routers_) {
+      json.begin_object()
+          .member("address", router.address.text())
+          .member("state", outcome_names[static_cast<std::size_t>(router.outcome)])
+          .member("words", router.words)
+          .end_object();
+    }
+    json.end_array().end_object();
+    fmt::print("{}\n", out);
+  }
+
+  const DrainArguments& arguments_;
+  const base::SystemClock clock_;
+  const std::string token_;
+  const base::Instant deadline_;
+  const base::Instant started_;
+  std::mutex mutex_;  // of the states
+  std::vector<RouterState> routers_;
+  std::string last_line_;
+};
+
+// Every address of every name: the replicas behind a headless service share one.
+std::expected<std::vector<base::Address>, std::string> resolve_routers(std::string_view list) {
+  std::vector<base::Address> addresses;
+  while (!list.empty()) {
+    const std::size_t end = std::min(list.find(','), list.size());
+    const std::string one(list.substr(0, end));
+    list.remove_prefix(std::min(end + 1, list.size()));
+    if (const auto numeric = base::Address::parse(one)) {
+      addresses.push_back(*numeric);
+      continue;
+    }
+    const std::size_t colon = one.rfind(':');
+    if (colon == std::string::npos) return std::unexpected("\"" + one + "\" has no port; give NAME:PORT");
+    addrinfo wanted{};
+    wanted.ai_socktype = SOCK_STREAM;
+    addrinfo* found = nullptr;
+    const int error = ::getaddrinfo(one.substr(0, colon).c_str(), one.substr(colon + 1).c_str(), &wanted, &found);
+    if (error != 0) return std::unexpected(one + ": " + ::gai_strerror(error));
+    for (const addrinfo* each = found; each != nullptr; each = each->ai_next) {
+      addresses.push_back(base::Address::from(each->ai_addr));
+    }
+    ::freeaddrinfo(found);
+  }
+  if (addresses.empty()) return std::unexpected("there is no router to ask; give --routers HOST:PORT,HOST:PORT");
+  return addresses;
+}
+
+}  // namespace
+
+int drain_endpoint(const DrainArguments& arguments) {
+  const auto refuse = [](const std::string& why) {
+    fmt::print(stderr, "ebbgate drain: {}\n", why);
+    return exit_failed;
+  };
+  const auto timeout = config::DurationFormat::parse(arguments.timeout, {});
+  if (!timeout) return refuse("--timeout: " + timeout.error().reason + "; " + timeout.error().remedy);
+  std::string token;
+  if (!arguments.token_file.empty()) {
+    const auto text = read_token(arguments.token_file);
+    if (!text) return refuse(text.error());
+    token = *text;
+  }
+  auto routers = resolve_routers(arguments.routers);
+  if (!routers) return refuse(routers.error());
+  return DrainAsk(arguments, std::move(*routers), std::move(token), *timeout).run();
+}
+
+}  // namespace ebb::app

@@ -1,0 +1,26 @@
+#include "app/token_file.h"
+
+#include <algorithm>
+
+#include "config/file.h"
+
+namespace ebb::app {
+namespace {
+
+constexpr std::size_t token_bytes_min = 16;
+constexpr std::size_t file_bytes_max = 4096;
+
+}  // namespace
+
+std::expected<std::string, std::string> read_token(const std::string& path) {
+  auto text = config::read_file(path, file_bytes_max);
+  if (!text) return std::unexpected(path + ": " + text.error());
+  constexpr std::string_view space = " \t\r\n";
+  text->erase(0, std::min(text->find_first_not_of(space), text->size()));
+  text->erase(text->find_last_not_of(space) + 1);
+  const bool visible = std::ranges::all_of(*text, [](char byte) { return byte > ' ' && byte <= '~'; });
+  if (text->size() >= token_bytes_min && visible) return *text;
+  return std::unexpected(path + ": a token has 16 or more visible characters; `openssl rand -hex 32` makes one");
+}
+
+}  // namespace ebb::app

@@ -1,0 +1,144 @@
+// Backends, endpoints and connections over HTTP, and the document that describes them.
+#include <gmock/gmock.h>
+
+#include <algorithm>
+
+#include "admin/control_fixture.h"
+#include "admin/openapi.h"
+
+namespace ebb::admin {
+namespace {
+
+using testing::HasSubstr;
+using wire::JsonValue;
+
+using Api = ControlTest;
+
+std::string method_key(wire::Method method) {
+  switch (method) {
+    case wire::Method::get: return "get";
+    case wire::Method::post: return "post";
+    case wire::Method::patch: return "patch";
+    case wire::Method::put: return "put";
+    case wire::Method::delete_: return "delete";
+    default: return "";
+  }
+}
+
+TEST_F(Api, DocumentsEveryPathThatItAnswersAndNoOther) {
+  const Response response = ask("GET", "/api/v1/openapi.json");
+  EXPECT_EQ(response.body, openapi_document());
+  const JsonValue document = json(response);
+  const JsonValue* const paths = document.find("paths");
+  ASSERT_NE(paths, nullptr);
+  std::vector<std::string> documented;
+  for (const wire::JsonMember& path : paths->members) {
+    for (const wire::JsonMember& method : path.value.members) {
+      if (method.name != "parameters") documented.push_back(method.name + " " + path.name);
+    }
+  }
+  std::vector<std::string> served;
+  for (const Router::Documented& route : server_.router().routes()) {
+    served.push_back(method_key(route.method) + " " + route.path);
+  }
+  std::ranges::sort(documented);
+  std::ranges::sort(served);
+  EXPECT_EQ(documented, served);
+}
+
+TEST_F(Api, TheIndexLinksToPagesThatExist) {
+  const std::string index = ask("GET", "/").body;
+  std::size_t links = 0;
+  for (std::size_t at = 0; (at = index.find("href=\"", at)) != std::string::npos; ++links) {
+    at += 6;
+    const std::string path = index.substr(at, index.find('"', at) - at);
+    EXPECT_EQ(ask("GET", path).status, 200) << path;
+  }
+  EXPECT_EQ(links, 9u);
+}
+
+TEST_F(Api, ShowsBackends) {
+  const JsonValue all = json(ask("GET", "/api/v1/backends"));
+  ASSERT_EQ(all.find("backends")->items.size(), 2u);
+  const JsonValue& api = all.find("backends")->items[0];
+  EXPECT_EQ(text(api, "name"), "api");
+  EXPECT_EQ(text(api, "endpoints_total"), "2");
+  EXPECT_EQ(text(api, "endpoints_ready"), "2");
+  EXPECT_EQ(text(*api.find("queue"), "waiting"), "2");  // of both workers
+  EXPECT_EQ(json(ask("GET", "/api/v1/backends/api")).find("endpoints")->items.size(), 2u);
+  EXPECT_EQ(ask("GET", "/api/v1/backends/none").status, 404);
+}
+
+TEST_F(Api, AddsUpWhatWorkersKnowOfAnEndpoint) {
+  make_busy(0, identity("api", "a"), 2);
+  make_busy(1, identity("api", "a"), 3);
+  const JsonValue endpoint = json(ask("GET", "/api/v1/backends/api/endpoints/a"));
+  EXPECT_EQ(text(endpoint, "address"), "10.0.0.1:80");
+  EXPECT_EQ(text(endpoint, "membership"), "present");
+  EXPECT_EQ(text(endpoint, "wish"), "ready");
+  EXPECT_EQ(text(endpoint, "health"), "up");
+  EXPECT_EQ(text(*endpoint.find("in_flight"), "streaming"), "5");
+  EXPECT_EQ(text(*endpoint.find("counters"), "requests"), "30");
+  EXPECT_EQ(ask("GET", "/api/v1/backends/api/endpoints/none").status, 404);
+}
+
+TEST_F(Api, ChangesAnEndpoint) {
+  const Response response =
+      ask("PATCH", "/api/v1/backends/api/endpoints/a", R"({"wish": "drain", "weight": 9, "address": "10.0.0.7:81"})");
+  EXPECT_EQ(response.status, 200);
+  EXPECT_EQ(text(json(response), "wish"), "drain");
+  EXPECT_EQ(roster_.find("api", "a")->weight, 9u);
+  EXPECT_EQ(roster_.find("api", "a")->address.text(), "10.0.0.7:81");
+  EXPECT_EQ(published_, 3);
+}
+
+TEST_F(Api, RefusesChangesThatItDoesNotUnderstand) {
+  const auto status = [this](const std::string& body) {
+    const Response response = ask("PATCH", "/api/v1/backends/api/endpoints/a", body);
+    EXPECT_THAT(response.body, HasSubstr("\"remedy\":"));
+    return response.status;
+  };
+  for (const std::string body : {"{", "[]", R"({"wsh": "drain"})", R"({"wish": "gone"})", R"({"wish": 1})",
+                                 R"({"weight": 257})", R"({"weight": "1"})", R"({"weight": -1})", R"({"weight": 1.5})",
+                                 R"({"address": "nowhere"})", R"({"address": "10.0.0.1:0"})"}) {
+    EXPECT_EQ(status(body), 400) << body;
+  }
+  EXPECT_EQ(published_, 0);
+}
+
+TEST_F(Api, AddsAndRemovesEndpoints) {
+  const std::string path = "/api/v1/backends/api/endpoints";
+  EXPECT_EQ(ask("POST", path, R"({"name": "c"})").status, 400);
+  EXPECT_EQ(ask("POST", path, R"({"name": "c d", "address": "10.0.0.3:80"})").status, 400);
+  EXPECT_EQ(ask("POST", path, R"({"name": "c", "address": "10.0.0.3:80", "weight": 4})").status, 201);
+  EXPECT_EQ(ask("POST", path, R"({"name": "c", "address": "10.0.0.3:80"})").status, 409);
+  EXPECT_EQ(roster_.find("api", "c")->wish, lifecycle::Wish::ready);
+  EXPECT_EQ(ask("DELETE", path + "/c").status, 409);  // not in maintenance
+  EXPECT_EQ(ask("PATCH", path + "/c", R"({"wish": "maint"})").status, 200);
+  make_busy(1, identity("api", "c"));
+  EXPECT_EQ(ask("DELETE", path + "/c").status, 409);
+  end_work_of_all(identity("api", "c"));
+  EXPECT_EQ(ask("DELETE", path + "/c").status, 204);
+  EXPECT_EQ(ask("DELETE", path + "/c").status, 404);
+}
+
+TEST_F(Api, ListsConnectionsByConditionAndEndsOne) {
+  const JsonValue all = json(ask("GET", "/api/v1/connections?backend=api&endpoint=a&client=192.0.2.1&state=serving"));
+  ASSERT_EQ(all.find("connections")->items.size(), 1u);
+  const JsonValue& connection = all.find("connections")->items[0];
+  EXPECT_EQ(text(connection, "id"), "1-4-1");
+  EXPECT_EQ(text(connection, "client"), "192.0.2.1:5000");
+  EXPECT_EQ(text(connection.find("exchanges")->items[0], "endpoint"), "a");
+  for (const std::string other : {"backend=local", "endpoint=b", "client=192.0.2.2", "state=idle", "idle_for=1s"}) {
+    EXPECT_TRUE(json(ask("GET", "/api/v1/connections?" + other)).find("connections")->items.empty()) << other;
+  }
+  EXPECT_EQ(ask("GET", "/api/v1/connections?idle_for=long").status, 400);
+  EXPECT_EQ(text(json(ask("GET", "/api/v1/connections?limit=0")), "more"), "true");
+  EXPECT_EQ(ask("DELETE", "/api/v1/connections/1-4-1").status, 204);
+  for (const std::string other : {"0-4-1", "1-4-3", "7-4-1", "1-4", "1-4-1-1", "x"}) {
+    EXPECT_EQ(ask("DELETE", "/api/v1/connections/" + other).status, 404) << other;
+  }
+}
+
+}  // namespace
+}  // namespace ebb::admin
