@@ -32,10 +32,7 @@ class Ebbgate(Contestant):
         self.endpoints = {pod.name: self.endpoint(pod.name, pod) for pod in pods}
         self.many = [(backend, [self.endpoint(name, pod) for name, pod in two]) for backend, two in many(pods)] if family == "churn" else []
         self.limits = LIMITS.get(family, {})
-        self.options = {}
-        for key, value in {**SERVICE, **FOR_FAMILY.get(family, {})}.items():
-            if self.accepts({key: value}):
-                self.options[key] = value
+        self.leave_out_the_unknown({"runtime": str(self.runtime)}, {**SERVICE, **FOR_FAMILY.get(family, {})})
         self.write()
         self.launch(BINARY, "run", "-c", self.file)
         self.await_admin()
@@ -43,28 +40,33 @@ class Ebbgate(Contestant):
     def endpoint(self, name, pod):
         return {"name": name, "address": f"{self.fabric.address(pod.slot)}:{POD_PORT}"}
 
-    def settings(self, options):
+    def settings(self):
         endpoints = list(self.endpoints.values())
         return {
-            "admin": f"127.0.0.1:{ADMIN}", "workers": 2, "cause_header": True, "limits": self.limits,
+            "admin": f"127.0.0.1:{ADMIN}", "workers": 2, "cause_header": True, "limits": self.limits, **self.top,
             "access_log": {"format": "json", "path": str(self.access_log)},
             "listeners": [{"name": "web", "bind": f"127.0.0.1:{WEB}"}, {"name": "http2", "bind": f"127.0.0.1:{HTTP2}"},
                           {"name": "grpc", "bind": f"127.0.0.1:{GRPC}"}],
             "routes": [{"name": "grpc", "listeners": ["grpc"], "backend": "grpc"}, {"name": "all", "backend": "service"},
                        *({"name": name, "host": f"{name}.example.com", "backend": name} for name, _ in self.many)],
-            "backends": [{"name": "service", "endpoints": endpoints, **options},
+            "backends": [{"name": "service", "endpoints": endpoints, **self.service},
                          {"name": "grpc", "protocol": "h2c", "endpoints": endpoints},
                          *({"name": name, "endpoints": two} for name, two in self.many)],
         }
 
-    def accepts(self, options):
-        trial = self.directory / "trial.yaml"
-        trial.write_text(json.dumps(self.settings(options)))
-        return subprocess.run([BINARY, "check", "-c", trial], capture_output=True).returncode == 0
+    def leave_out_the_unknown(self, top, service):
+        """An older binary can be measured too: keys that it does not know are left out."""
+        self.top, self.service = {}, {}
+        for place, wanted in ((self.top, top), (self.service, service)):
+            for key, value in wanted.items():
+                place[key] = value
+                self.write()
+                if subprocess.run([BINARY, "check", "-c", self.file], capture_output=True).returncode != 0:
+                    del place[key]
 
     def write(self):
         beside = self.file.with_suffix(".new")
-        beside.write_text(json.dumps(self.settings(self.options), indent=1))
+        beside.write_text(json.dumps(self.settings(), indent=1))
         beside.rename(self.file)
 
     def await_admin(self):

@@ -7,7 +7,7 @@ from scenes import BY_NAME
 from stage import Stage
 
 
-@pytest.mark.parametrize("name", ["control", "rolling-at", "rolling-2", "one-0.5", "recreate", "crash"])
+@pytest.mark.parametrize("name", ["control", "rolling-at", "rolling-2", "one-0.5", "recreate", "crash", "receipt-2"])
 def test_nothing_is_lost(fabric, tmp_path, name):
     with Stage(fabric, Ebbgate, tmp_path, short=True) as stage:
         result = BY_NAME[name].play(stage)
