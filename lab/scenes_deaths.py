@@ -73,7 +73,8 @@ class Verdict:
         self.quick = [record for record in after if record.kind in ("get", "fresh", "post")]
         self.slow = [record for record in self.quick if record.seconds > 1]
         self.stalled = [record for record in self.quick if record.seconds > STALL_SECONDS]
-        self.overdue = [record for record in after if record.kind == "long" and record.seconds > 6 + STALL_SECONDS]
+        # What the fault met half done is begun anew: slow by nature, but not slower than that.
+        self.overdue = [record for record in after if record.kind == "long" and record.end - max(record.start, struck) > 6 + STALL_SECONDS]
         self.last_slow = max((record.start - struck for record in self.slow), default=0.0)
         streams = [record for record in after if record.kind == "stream" and record.pod in names and record.start < struck]
         # A stream that still runs at the end was never told.
@@ -91,7 +92,7 @@ class Verdict:
     def misses(self):
         goals = ((not self.failed, f"{len(self.failed)} idempotent requests failed"),
                  (not self.stalled, f"{len(self.stalled)} requests over {STALL_SECONDS:.0f} s"),
-                 (not self.overdue, f"{len(self.overdue)} requests of 6 s took over {6 + STALL_SECONDS:.0f} s"),
+                 (not self.overdue, f"{len(self.overdue)} requests of 6 s took over {6 + STALL_SECONDS:.0f} s after the fault"),
                  (self.last_slow <= SLOW_START_SECONDS, f"the last slow request started {self.last_slow:.2f} s after the fault"),
                  (self.streams_told <= TOLD_SECONDS, f"streams were told after {shown(self.streams_told)} s"),
                  (self.posts_told <= TOLD_SECONDS, f"POSTs were told after {self.posts_told:.2f} s"),
