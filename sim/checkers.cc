@@ -23,8 +23,8 @@ void WorkerChecker::after_step() {
 
 void WorkerChecker::check_books() {
   const gate::Audit audit = inhabitant_.audit();
-  expect(audit.clients + audit.backends == reactor_.sockets(), "each socket is one connection's",
-         reactor_.sockets() - audit.clients - audit.backends);
+  const std::size_t owned = audit.clients + audit.backends + audit.probes;
+  expect(owned == reactor_.sockets(), "each socket is one connection's", reactor_.sockets() - owned);
   expect(audit.without_deadline == 0, "everything live has a deadline", audit.without_deadline);
   expect(audit.missing_transitions == 0, "no machine met a pair that its table lacks", audit.missing_transitions);
   expect(audit.exchanges <= audit.clients, "each exchange has a client", audit.exchanges);

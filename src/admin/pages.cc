@@ -62,6 +62,7 @@ Answer metrics_answer(const Sources& sources, observe::MetricFormat format, cons
       .labels = *sources.labels,
       .client_states = sources.client_states,
       .backend_states = sources.backend_states,
+      .health_states = sources.health_states,
       .workers = replies.size(),
       .workers_silent = silent,
       .log_losses = sources.log_losses ? sources.log_losses() : observe::AccessLog::Losses{},

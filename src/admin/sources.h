@@ -60,6 +60,7 @@ struct Sources {
   std::function<std::vector<std::string>()> listeners;  // names, of the configuration that is served
   std::span<const std::string_view> client_states;      // names for Counters::client_connections
   std::span<const std::string_view> backend_states;
+  std::span<const std::string_view> health_states;
   std::string version;
 };
 

@@ -52,6 +52,7 @@ admin::Sources admin_sources(gate::Fleet& fleet, gate::Roster& roster, const Rol
   sources.labels = &labels;
   sources.client_states = lifecycle::ClientConnectionLife::state_names;
   sources.backend_states = lifecycle::BackendConnectionLife::state_names;
+  sources.health_states = lifecycle::HealthLife::state_names;
   sources.version = EBB_VERSION;
   return sources;
 }

@@ -53,6 +53,8 @@ enum class Side : std::uint8_t { none, client, backend, self };
   X(backend_reset,             backend, 502, "the endpoint reset the connection")                                  \
   X(backend_closed,            backend, 502, "the endpoint closed the connection without an answer")               \
   X(backend_dead,              backend, 504, "the endpoint stopped acknowledging and the kernel gave up")          \
+  X(backend_silent,            backend, 504, "the endpoint answered nothing while others of its backend did")      \
+  X(backend_failing,           backend, 502, "the endpoint failed several requests in a row")                      \
   X(backend_bad_response,      backend, 502, "the response is malformed or ambiguous")                             \
   X(backend_truncated,         backend, 502, "the response ended before it was complete")                          \
   X(backend_response_timeout,  backend, 504, "the endpoint did not begin its response in time")                    \

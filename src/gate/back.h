@@ -57,6 +57,8 @@ class Back {
   // The exchange is over. `keep`: the response was whole and lets the connection be used again.
   virtual void release(base::Handle end, bool keep) = 0;
   virtual void cancel(base::Handle end, base::Cause cause) = 0;
+  // The exchange does not wait for this connection attempt any longer; it goes on by itself, for others.
+  virtual void leave(base::Handle end) = 0;
 
   virtual void become_tunnel(base::Handle end) = 0;
   virtual base::Chain early_bytes(base::Handle end) = 0;  // that came behind the response's head

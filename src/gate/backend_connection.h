@@ -38,11 +38,12 @@ struct BackendConnection : base::ListNode<IdleTag> {
   base::Duration max_age{};       // HTTP/2: then no new stream
   std::uint32_t served = 0;
   base::Instant idle_since{};
-  std::uint64_t handed = 0;                // bytes given to the socket, those of TLS too
-  std::uint64_t request_at = 0;            // HTTP/1: of them, before the request that it carries
-  std::optional<std::uint64_t> delivered;  // when its FIN came: what the endpoint had received by then
-  base::Slice preface;                     // until it is connected: the header of the PROXY protocol
-  base::Chain input;                       // HTTP/1: received, not yet understood: a partial head
+  base::Instant asked_since = base::Instant::max();  // written to, and nothing came since; max: not so
+  std::uint64_t handed = 0;                          // bytes given to the socket, those of TLS too
+  std::uint64_t request_at = 0;                      // HTTP/1: of them, before the request that it carries
+  std::optional<std::uint64_t> delivered;            // when its FIN came: what the endpoint had received by then
+  base::Slice preface;                               // until it is connected: the header of the PROXY protocol
+  base::Chain input;                                 // HTTP/1: received, not yet understood: a partial head
   std::unique_ptr<SecureBackendLayer> secure;
   std::unique_ptr<H2BackendSession> h2;
 };

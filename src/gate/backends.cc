@@ -2,6 +2,7 @@
 
 #include "gate/exchanges.h"
 #include "gate/h2_backends.h"
+#include "gate/health.h"
 #include "gate/payload.h"
 
 namespace ebb::gate {
@@ -104,11 +105,15 @@ void Backends::send(BackendConnection& connection, base::Chain&& plain) {
 
 void Backends::put(BackendConnection& connection, base::Chain&& bytes) {
   connection.handed += bytes.bytes();
+  connection.asked_since = std::min(connection.asked_since, core_.reactor.now());
   core_.reactor.send(connection.socket, std::move(bytes));
 }
 
 void Backends::pumped(Handle handle, std::uint64_t bytes) {
-  if (BackendConnection* connection = find(handle)) connection->handed += bytes;
+  BackendConnection* connection = find(handle);
+  if (connection == nullptr) return;
+  connection->handed += bytes;
+  connection->asked_since = std::min(connection->asked_since, core_.reactor.now());
 }
 
 void Backends::finish(Handle end) {
@@ -176,6 +181,9 @@ void Backends::leave_pool(BackendConnection& connection) {
 void Backends::close(Handle handle, Cause cause, CloseMode mode) {
   BackendConnection* connection = connections_.find(handle);
   if (connection == nullptr || connection->life.ended()) return;
+  if (connection->life.is(State::connecting)) {
+    core_.health->connect_failed(*core_.endpoints->find(connection->endpoint), cause);
+  }
   step(*connection, Event::ended);
   leave_pool(*connection);
   connection->timer.disarm();
@@ -237,6 +245,7 @@ void Backends::established(BackendConnection& connection) {
   connection.timer.disarm();
   connection.request_at = connection.handed;
   core_.reactor.receive(connection.socket, Receive::piecewise);
+  if (!connection.exchange) return release(connection.self, true);  // who asked for it has moved on
   core_.exchanges->on_leased(connection.exchange, *this, connection.self);
 }
 
@@ -246,6 +255,7 @@ void Backends::on_received(Handle handle, base::Slice bytes) {
   BackendConnection* connection = connections_.find(handle);
   if (connection == nullptr || connection->life.ended()) return;
   core_.counters.backend_bytes_in += bytes.size();
+  connection->asked_since = base::Instant::max();
   if (connection->secure == nullptr) return take_plain(*connection, std::move(bytes));
   base::Chain plain;
   const bool open = take_cipher(*connection, std::move(bytes), plain);

@@ -33,6 +33,7 @@ class Backends : public Back {
   bool has_deadline(base::Handle end) override;
   void release(base::Handle end, bool keep) override;
   void cancel(base::Handle end, base::Cause cause) override { close(end, cause); }
+  void leave(base::Handle end) override { find(end)->exchange = {}; }
   void become_tunnel(base::Handle end) override { step(*find(end), Event::upgraded); }
   base::Chain early_bytes(base::Handle end) override { return std::move(find(end)->input); }
   void finish(base::Handle end) override;

@@ -25,6 +25,7 @@ class Exchanges;
 class Backends;
 class H2Backends;
 class Endpoints;
+class HealthWatch;
 class Mirrors;
 
 // Who an event of the reactor is for.
@@ -35,7 +36,8 @@ enum OwnerKind : std::uint32_t {
   owner_exchange,
   owner_datagrams,
   owner_flow,
-  owner_endpoint
+  owner_endpoint,
+  owner_health
 };
 
 // Unsent output above this stops the side that produces it; the rest of a body waits in the kernel's buffers.
@@ -81,6 +83,7 @@ struct Core {
   Backends* backends = nullptr;
   H2Backends* h2_backends = nullptr;
   Endpoints* endpoints = nullptr;
+  HealthWatch* health = nullptr;
   Mirrors* mirrors = nullptr;
 
   const routes::Timeouts& timeouts() const { return current->model().timeouts; }

@@ -4,6 +4,7 @@
 // Before: gate/policy_path. Next: gate/exchanges (retry_or_fail, fail).
 #include <algorithm>
 
+#include "gate/endpoints.h"
 #include "gate/exchanges.h"
 #include "gate/h2_clients.h"
 #include "gate/mirrors.h"
@@ -51,14 +52,16 @@ std::uint32_t Exchanges::retries(const Exchange& exchange) const {
 
 void Exchanges::begin_try(Exchange& exchange) {
   const routes::RouteTimeouts* own = timeouts_of(exchange);
-  if (own != nullptr && own->attempt > base::Duration::zero()) {
-    exchange.try_deadline = core_.reactor.now() + own->attempt;
-  }
+  base::Duration limit = base::Duration::max();
+  if (own != nullptr && own->attempt > base::Duration::zero()) limit = own->attempt;
+  if (exchange.on_trial) limit = std::min(limit, core_.endpoints->find(exchange.endpoint)->evidence.trial_time());
+  const bool limited = limit != base::Duration::max();
+  exchange.try_deadline = limited ? core_.reactor.now() + limit : base::Instant::max();
 }
 
 // While a connection is being established its own timer runs, unless ours ends before it.
 void Exchanges::arm_for_deadline(Exchange& exchange) {
-  const base::Instant earlier = std::min(exchange.deadline, exchange.try_deadline);
+  const base::Instant earlier = std::min({exchange.deadline, exchange.try_deadline, exchange.move_on});
   if (earlier != base::Instant::max()) core_.reactor.timers().arm(exchange.timer, earlier);
 }
 

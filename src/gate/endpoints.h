@@ -18,9 +18,11 @@
 #include "gate/endpoint_facts.h"
 #include "gate/endpoint_list.h"
 #include "lifecycle/endpoint.h"
+#include "lifecycle/evidence.h"
 #include "lifecycle/hold_queue.h"
 #include "lifecycle/idle_budget.h"
 #include "lifecycle/idle_limit.h"
+#include "lifecycle/retry_budget.h"
 #include "wire/opaque_token.h"
 
 namespace ebb::gate {
@@ -68,6 +70,9 @@ struct EndpointState {
   base::Timer drain_timer;                           // armed while it has work that it must end
   std::vector<std::move_only_function<void()>> when_idle{};
   EndpointTally tally{};
+  lifecycle::Evidence evidence{};  // gate/health, as the next two
+  base::Instant heard{};           // when a byte of it last came, as far as was looked
+  std::uint32_t overdue = 0;       // while it is being counted
 
   bool draining() const { return lifecycle::draining(membership, wish); }
   lifecycle::EndpointFactsOfLife life() const { return {membership, wish, health, why}; }
@@ -89,6 +94,7 @@ struct BackendView {
   base::Duration drain_deadline{};
   bool sticky = false;
   lifecycle::HoldQueue queue;
+  lifecycle::RetryBudget retry_budget;
   std::uint64_t held_ever = 0;
   std::uint64_t hold_timeouts = 0;
 };

@@ -6,6 +6,7 @@
 #include "gate/balance.h"
 #include "gate/h2_backends.h"
 #include "gate/head_fields.h"
+#include "gate/health.h"
 #include "gate/mirrors.h"
 #include "gate/own_answer.h"
 #include "wire/proxy_protocol.h"
@@ -29,6 +30,9 @@ void Exchanges::step(Exchange& exchange, Event event) {
 }
 
 namespace {
+
+// No answer to the first SYN: the second goes out after 1 s, so that waiting for it is waiting for long.
+constexpr base::Duration patience_to_connect = std::chrono::milliseconds{250};
 
 // The texts of the access log, kept in one string because the head's bytes are gone when the line is written.
 void keep_text(Exchange& exchange, const wire::RequestHead& head) {
@@ -129,7 +133,8 @@ void Exchanges::choose(Exchange& exchange) {
   BackendView& view = view_of(exchange);
   for (;;) {
     Claim claim{.tried = exchange.tried, .key = exchange.hash_key, .bound = bound_to(exchange)};
-    Handle chosen = choose_endpoint(core_, view, backend.model, claim);
+    Handle chosen = trial_for(exchange, static_cast<bool>(claim.bound));
+    if (!chosen) chosen = choose_endpoint(core_, view, backend.model, claim);
     // One that broke off is asked again, by a fresh connection, when there is no other; one that cannot be reached not.
     if (!chosen && !exchange.tried.empty() && !lifecycle::unreachable(exchange.last_failure)) {
       if (exchange.tries > retries(exchange)) return fail(exchange, Event::failed, exchange.last_failure);
@@ -139,9 +144,10 @@ void Exchanges::choose(Exchange& exchange) {
     }
     EndpointState* endpoint = core_.endpoints->find(chosen);
     if (endpoint == nullptr) return hold(exchange);
+    if (exchange.tries == 0) view.retry_budget.began(core_.reactor.now());
     exchange.tries += 1;
-    begin_try(exchange);
     exchange.endpoint = chosen;
+    begin_try(exchange);
     core_.endpoints->attach(*endpoint);
     Back& back = back_for(backend.model, *endpoint, exchange.bytes_only);
     const bool shares = !exchange.bytes_only && backend.model.proxy_protocol == routes::ProxyProtocol::off;
@@ -158,8 +164,10 @@ void Exchanges::choose(Exchange& exchange) {
       exchange.backend = *opened;
       // The rest of the body waits in the kernel until there is a connection.
       if (!exchange.request_whole) exchange.front->receive(exchange.client, Receive::paused);
+      exchange.move_on = core_.reactor.now() + patience_to_connect;
       return arm_for_deadline(exchange);
     }
+    core_.health->connect_failed(*endpoint, opened.error().cause);
     endpoint->tally.connect_failures += 1;
     detach_endpoint(exchange);
     exchange.tried.push_back(chosen);
@@ -254,16 +262,26 @@ void Exchanges::on_backend_failed(Handle handle, Cause cause, Delivery delivery)
 void Exchanges::retry_or_fail(Exchange& exchange, Cause cause, Delivery delivery) {
   const bool was_sent = !exchange.life.is(State::connecting);
   // The excuse of a reused connection is that the endpoint closed it while we wrote; silence is no close.
-  const bool silence = cause == Cause::try_timeout || cause == Cause::backend_ping_timeout;
-  const RetryVerdict verdict = lifecycle::may_retry({.response_begun = exchange.response_bytes,
-                                                     .request_sent = was_sent,
-                                                     .idempotent = wire::idempotent(exchange.method),
-                                                     .delivery = delivery,
-                                                     .connection_reused = exchange.reused && !silence,
-                                                     .body_replayable = exchange.replayable,
-                                                     .tries = exchange.tries,
-                                                     .tries_max = retries(exchange) + 1});
+  const bool silence = cause == Cause::try_timeout || cause == Cause::backend_ping_timeout ||
+                       cause == Cause::backend_dead || cause == Cause::backend_silent;
+  const bool broke_off = cause == Cause::backend_reset || cause == Cause::backend_closed;
+  if (was_sent && broke_off && !exchange.reused && !exchange.response_bytes) {
+    core_.health->broke_off(*core_.endpoints->find(exchange.endpoint), cause);
+  }
+  const lifecycle::RetryFacts facts{.response_begun = exchange.response_bytes,
+                                    .request_sent = was_sent,
+                                    .idempotent = wire::idempotent(exchange.method),
+                                    .delivery = delivery,
+                                    .connection_reused = exchange.reused && !silence,
+                                    .body_replayable = exchange.replayable,
+                                    .tries = exchange.tries,
+                                    .tries_max = retries(exchange) + 1};
+  const RetryVerdict verdict = lifecycle::may_retry(facts);
   if (verdict == RetryVerdict::no) return fail(exchange, Event::failed, cause);
+  if (lifecycle::needs_budget(facts) && !view_of(exchange).retry_budget.take(core_.reactor.now())) {
+    core_.counters.retries_refused += 1;
+    return fail(exchange, Event::failed, cause);
+  }
   core_.counters.retries[static_cast<std::size_t>(cause)] += 1;
   if (EndpointState* endpoint = core_.endpoints->find(exchange.endpoint); endpoint != nullptr) {
     endpoint->tally.retries += 1;
@@ -438,6 +456,7 @@ void Exchanges::arm_for_state(Exchange& exchange) {
 void Exchanges::on_timer(Handle handle) {
   Exchange* exchange = live(handle);
   if (exchange == nullptr || end_if_overdue(*exchange)) return;
+  if (exchange->life.is(State::connecting)) return move_on(*exchange);
   if (exchange->life.is(State::held)) return hold_expired(*exchange);
   const std::size_t to_client = unsent_to_client(*exchange);
   const std::size_t to_backend = unsent_to_backend(*exchange);

@@ -7,6 +7,7 @@
 //   deadlines.cc      how long it may take
 //   request_path.cc   the request's body to the endpoint
 //   response_path.cc  the endpoint's answer to the client
+//   leaving.cc        away from an endpoint that does not answer
 //   mirrors.cc        copies of the request
 //   tunnel.cc         both ways after 101
 #pragma once
@@ -73,6 +74,8 @@ struct Exchange {
   base::Instant held_until = base::Instant::max();    // once it had to wait for an endpoint
   base::Instant deadline = base::Instant::max();      // of the whole, then of the tunnel
   base::Instant try_deadline = base::Instant::max();  // of this try
+  base::Instant move_on = base::Instant::max();       // from an endpoint that does not answer the connection attempt
+  bool on_trial = false;                              // of a silent endpoint, by this try
 
   base::Slice head;                             // of the request, in the form of HTTP/1
   wire::Framing framing = wire::Framing::none;  // of its body, as the head says
@@ -91,6 +94,8 @@ struct Exchange {
   base::Instant started;
   base::Instant handed_over;
   base::Instant first_byte;
+  base::Instant asked{};  // when the request was whole
+  base::Instant heard{};  // when a byte of the endpoint last came
   base::WallTime started_wall;
   std::uint64_t request_bytes = 0;
   std::uint64_t response_sent = 0;
@@ -141,6 +146,10 @@ class Exchanges {
   void on_backend_failed(base::Handle exchange, base::Cause cause,
                          lifecycle::Delivery delivery = lifecycle::Delivery::unknown);
   void on_backend_drained(base::Handle exchange);
+
+  // The endpoint answers nothing: what can be repeated goes elsewhere, what has waited for longer than `patience` or
+  // was flowing since `flowing_since` and stopped ends.
+  void leave_silent(base::Handle endpoint, base::Duration patience, base::Instant flowing_since);
 
   void on_pumped(base::Handle exchange, OwnerKind from, std::uint64_t moved, bool done);
   void on_timer(base::Handle exchange);
@@ -221,6 +230,11 @@ class Exchanges {
   bool write_head(Exchange& exchange, const ClientConnection& client, const wire::RequestHead& head,
                   const routes::FieldEdits* edits);
   void answer_here(Exchange& exchange);
+
+  // leaving.cc
+  base::Handle trial_for(Exchange& exchange, bool bound);
+  bool could_serve(const Exchange& exchange, base::Handle but);
+  void move_on(Exchange& exchange);
 
   // deadlines.cc
   struct ProgressLimits {

@@ -122,6 +122,7 @@ void Exchanges::keep_for_replay(Exchange& exchange) {
 void Exchanges::request_moved(Exchange& exchange) {
   if (exchange.request_whole) {
     step(exchange, Event::request_whole);
+    exchange.asked = core_.reactor.now();
     exchange.front->receive(exchange.client, Receive::watchful);
     return arm_for_state(exchange);
   }
@@ -177,6 +178,7 @@ void Exchanges::on_pumped(Handle handle, OwnerKind from, std::uint64_t moved, bo
     exchange->end_sent = exchange->request_whole;
     return request_moved(*exchange);
   }
+  exchange->heard = core_.reactor.now();
   exchange->response_body.skip(moved);
   exchange->response_sent += moved;
   core_.counters.backend_bytes_in += moved;

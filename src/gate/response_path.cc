@@ -6,6 +6,7 @@
 #include "gate/endpoints.h"
 #include "gate/exchanges.h"
 #include "gate/gather.h"
+#include "gate/health.h"
 
 namespace ebb::gate {
 
@@ -26,6 +27,7 @@ void Exchanges::note_first_byte(Exchange& exchange) {
 void Exchanges::on_response_bytes(Handle handle, Chain& input, Slice bytes) {
   Exchange* exchange = live(handle);
   if (exchange == nullptr) return;
+  exchange->heard = core_.reactor.now();
   if (exchange->life.is(State::tunnelling)) return on_tunnel_bytes_from_backend(*exchange, std::move(bytes));
   note_first_byte(*exchange);
   input.push(std::move(bytes));
@@ -92,9 +94,10 @@ Exchanges::AfterHead Exchanges::take_response_head(Exchange& exchange, const wir
     exchange.status = head.status;
     exchange.response_body = std::move(body);
     exchange.keep_backend = head.keep_alive && !until_close;
-    if (head.idle_seconds > 0) {
-      core_.endpoints->find(exchange.endpoint)->idle_limit.announced(std::chrono::seconds{head.idle_seconds});
-    }
+    EndpointState& endpoint = *core_.endpoints->find(exchange.endpoint);
+    if (head.idle_seconds > 0) endpoint.idle_limit.announced(std::chrono::seconds{head.idle_seconds});
+    const base::Instant asked = std::max(exchange.handed_over, exchange.asked);
+    core_.health->answered(endpoint, exchange.first_byte - asked, head.status);
   }
   exchange.front->add_head(exchange.client, head, exchange.request_whole, exchange.to_client);
   if (head.interim()) return AfterHead::more_heads;
@@ -153,6 +156,7 @@ void Exchanges::flush(Exchange& exchange) {
 void Exchanges::on_response_head(Handle handle, const wire::ResponseHead& head) {
   Exchange* exchange = live(handle);
   if (exchange == nullptr) return;
+  exchange->heard = core_.reactor.now();
   note_first_byte(*exchange);
   take_response_head(*exchange, head);
 }
@@ -160,6 +164,7 @@ void Exchanges::on_response_head(Handle handle, const wire::ResponseHead& head) 
 void Exchanges::on_response_payload(Handle handle, Slice payload) {
   Exchange* exchange = live(handle);
   if (exchange == nullptr) return;
+  exchange->heard = core_.reactor.now();
   if (exchange->life.is(State::tunnelling)) return on_tunnel_bytes_from_backend(*exchange, std::move(payload));
   pass_payload(*exchange, payload, 0, payload.size());
 }

@@ -24,6 +24,7 @@ Worker::Worker(reactor::Reactor& reactor, const base::Labels& labels, const Work
       backends_(core_),
       h2_backends_(core_),
       endpoints_(core_),
+      health_(core_),
       datagrams_(core_) {
   core_.access_log = options.access_log;
   core_.clients_max = options.clients_max;
@@ -35,6 +36,7 @@ Worker::Worker(reactor::Reactor& reactor, const base::Labels& labels, const Work
   core_.backends = &backends_;
   core_.h2_backends = &h2_backends_;
   core_.endpoints = &endpoints_;
+  core_.health = &health_;
   core_.mirrors = &mirrors_;
 }
 
@@ -139,6 +141,7 @@ void Worker::drain(std::move_only_function<void()> when_quiet) {
   for (const Handle handle : open_listeners()) close_listener(handle);
   clients_.close_idle(Cause::shutdown);
   datagrams_.drain();
+  health_.stop();
   exchanges_.end_mirrors(Cause::shutdown);
   bury();
   tell_if_quiet();
@@ -164,12 +167,14 @@ void Worker::bury() {
 }
 
 void Worker::on_round_end() {
+  health_.settle();
   exchanges_.serve_held();
   clients_.read_queued();
   // What one side sends may open the window of the other.
   while (h2_clients_.send_scheduled() || h2_backends_.send_scheduled()) {
   }
   bury();
+  health_.arm();
   if (snapshots_alive_ == 1) endpoints_.forget_unlisted_views();
   if (core_.stopping) tell_if_quiet();
 }
@@ -180,7 +185,10 @@ void Worker::on_accepted(Owner owner, reactor::SocketId socket, const base::Addr
   clients_.accept(*listener, socket, peer);
 }
 
-void Worker::on_connected(Owner owner) { backends_.on_connected(owner.handle); }
+void Worker::on_connected(Owner owner) {
+  if (owner.kind == owner_health) return health_.on_probe_connected(owner.handle);
+  backends_.on_connected(owner.handle);
+}
 
 void Worker::on_received(Owner owner, base::Slice bytes) {
   if (owner.kind == owner_client) return clients_.on_received(owner.handle, std::move(bytes));
@@ -209,6 +217,7 @@ void Worker::on_pumped(Owner owner, std::uint64_t moved, bool done) {
 
 void Worker::on_failed(Owner owner, const base::Error& error) {
   if (owner.kind == owner_client) return clients_.on_failed(owner.handle, error);
+  if (owner.kind == owner_health) return health_.on_probe_failed(owner.handle);
   backends_.on_failed(owner.handle, error);
 }
 
@@ -225,6 +234,7 @@ void Worker::on_timer(Owner owner) {
     case owner_exchange: return exchanges_.on_timer(owner.handle);
     case owner_flow: return datagrams_.on_timer(owner.handle);
     case owner_endpoint: return endpoints_.on_timer(owner.handle);
+    case owner_health: return health_.on_timer(owner);
   }
 }
 
@@ -252,6 +262,7 @@ observe::Counters Worker::collect() {
 Audit Worker::audit() {
   Audit audit{.clients = clients_.size(),
               .backends = backends_.size(),
+              .probes = health_.probes(),
               .exchanges = exchanges_.size(),
               .flows = datagrams_.size(),
               .endpoints = endpoints_.size(),

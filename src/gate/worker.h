@@ -18,6 +18,7 @@
 #include "gate/exchanges.h"
 #include "gate/h2_backends.h"
 #include "gate/h2_clients.h"
+#include "gate/health.h"
 #include "gate/mirrors.h"
 
 namespace ebb::gate {
@@ -33,6 +34,7 @@ struct WorkerOptions {
 struct Audit {
   std::size_t clients = 0;
   std::size_t backends = 0;
+  std::size_t probes = 0;  // connections of gate/health
   std::size_t exchanges = 0;
   std::size_t flows = 0;
   std::size_t endpoints = 0;
@@ -67,6 +69,7 @@ class Worker final : public reactor::Handler {
   bool end_connection(base::Handle client) { return clients_.end(client, base::Cause::operator_ended); }
   // All that the endpoint still has to do.
   void end_work(std::uint64_t identity);
+  HealthWatch& health() { return health_; }
 
   // No new connections; answers end their connections; idle ones close. Tells once when nothing is left.
   void drain(std::move_only_function<void()> when_quiet = {});
@@ -105,6 +108,7 @@ class Worker final : public reactor::Handler {
   Backends backends_;
   H2Backends h2_backends_;
   Endpoints endpoints_;
+  HealthWatch health_;
   Mirrors mirrors_;
   Datagrams datagrams_;
   base::SlotMap<std::shared_ptr<ListenerState>> listeners_;

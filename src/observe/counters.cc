@@ -72,6 +72,8 @@ void Counters::add(const Counters& other) {
   add_histograms(response_by_backend, other.response_by_backend);
   for (std::size_t side = 0; side < closed.size(); ++side) add_each(closed[side], other.closed[side]);
   add_each(retries, other.retries);
+  retries_refused += other.retries_refused;
+  for (std::size_t health = 0; health < verdicts.size(); ++health) add_each(verdicts[health], other.verdicts[health]);
 
   client_accepted += other.client_accepted;
   backend_opened += other.backend_opened;

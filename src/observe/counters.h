@@ -49,6 +49,10 @@ struct Counters {
   std::array<std::array<std::uint64_t, base::cause_count>, 4> closed{};   // [side][cause]
   std::array<std::uint64_t, base::cause_count> retries{};                 // by the cause that made it necessary
 
+  std::uint64_t retries_refused = 0;  // by the backend's budget
+  // [health][cause]: what this worker has found as the home of endpoints.
+  std::array<std::array<std::uint64_t, base::cause_count>, 5> verdicts{};
+
   std::uint64_t client_accepted = 0;
   std::uint64_t backend_opened = 0;
   std::uint64_t backend_reused = 0;

@@ -101,6 +101,21 @@ void write_retries(MetricWriter& out, const Counters& counters) {
   }
 }
 
+void write_verdicts(MetricWriter& out, const Scrape& scrape) {
+  const Counters& counters = scrape.counters;
+  out.counter("ebbgate_retries_refused",
+              "Requests that were not sent again because their backend had too many retries.");
+  out.sample({}, counters.retries_refused);
+  out.counter("ebbgate_endpoint_verdicts", "Changes of the health of endpoints, by what it became and why.");
+  for (std::size_t health = 0; health < scrape.health_states.size(); ++health) {
+    for (std::size_t cause = 0; cause < base::cause_count; ++cause) {
+      if (counters.verdicts[health][cause] == 0) continue;
+      out.sample({{"to", scrape.health_states[health]}, {"cause", base::cause_table[cause].name}},
+                 counters.verdicts[health][cause]);
+    }
+  }
+}
+
 void write_mirrors(MetricWriter& out, const Counters& counters) {
   out.counter("ebbgate_mirrors", "Copies of requests to mirrors, by what became of them.");
   out.sample({{"outcome", "answered"}}, counters.mirrors_answered);
@@ -211,6 +226,7 @@ void write_exposition(const Scrape& scrape, MetricFormat format, std::string& ou
   write_times(writer, scrape);
   write_connections(writer, scrape);
   write_retries(writer, scrape.counters);
+  write_verdicts(writer, scrape);
   write_mirrors(writer, scrape.counters);
   write_stickiness(writer, scrape.counters);
   write_traffic(writer, scrape.counters);

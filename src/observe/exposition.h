@@ -19,6 +19,7 @@ struct Scrape {
   // Names of the states that index Counters::client_connections and backend_connections.
   std::span<const std::string_view> client_states;
   std::span<const std::string_view> backend_states;
+  std::span<const std::string_view> health_states;
   std::uint64_t workers = 0;
   std::uint64_t workers_silent = 0;  // did not reply in time: their numbers are missing
   AccessLog::Losses log_losses;

@@ -36,6 +36,7 @@ class Exposition : public testing::Test {
     }
     counters_.closed_by(base::Side::client, base::Cause::client_reset);
     counters_.retries[static_cast<std::size_t>(base::Cause::backend_closed)] = 5;
+    counters_.verdicts[1][static_cast<std::size_t>(base::Cause::backend_refused)] = 3;
     counters_.datagrams.flows_moved[static_cast<std::size_t>(base::Cause::backend_refused)] = 2;
     counters_.datagrams.client_in = 9;
     counters_.datagrams.overrun = 3;
@@ -48,10 +49,12 @@ class Exposition : public testing::Test {
   std::string text(MetricFormat format = MetricFormat::prometheus) {
     static constexpr std::string_view client_states[] = {"reading", "waiting"};
     static constexpr std::string_view backend_states[] = {"connecting", "idle", "leased"};
+    static constexpr std::string_view health_states[] = {"up", "down"};
     const Scrape scrape{.counters = counters_,
                         .labels = labels_,
                         .client_states = client_states,
                         .backend_states = backend_states,
+                        .health_states = health_states,
                         .workers = 2,
                         .workers_silent = 1,
                         .log_losses = {.lines_dropped = 1, .failed_writes = 2, .lines_lost = 3},

@@ -1,0 +1,201 @@
+#include "gate/health.h"
+
+#include <algorithm>
+
+#include "gate/exchanges.h"
+#include "gate/worker.h"
+
+namespace ebb::gate {
+
+using base::Cause;
+using base::Handle;
+using lifecycle::Health;
+using lifecycle::Verdict;
+
+namespace {
+
+constexpr base::Duration look_interval = std::chrono::milliseconds{200};
+// Of a probe: where data is not acknowledged either, an answer is not waited for as long as usual.
+constexpr base::Duration probe_time = std::chrono::seconds{1};
+constexpr base::Duration probe_time_suspect = std::chrono::milliseconds{250};
+constexpr base::Duration trial_interval = std::chrono::seconds{1};
+constexpr Handle the_timer{0, 0};  // of the watch itself; probes have valid handles
+
+}  // namespace
+
+HealthWatch::HealthWatch(Core& core) : core_(core) { timer_.set_owner({owner_health, the_timer}); }
+
+void HealthWatch::connect_failed(const EndpointState& endpoint, Cause cause) {
+  if (endpoint.health == Health::down || !lifecycle::unreachable(cause)) return;
+  report({endpoint.identity, Finding::Kind::connect_failed, cause});
+}
+
+void HealthWatch::answered(EndpointState& endpoint, base::Duration taken, std::uint16_t status) {
+  const base::Instant now = core_.reactor.now();
+  endpoint.heard = now;
+  endpoint.evidence.answered(taken, now, status >= 500);
+  if (endpoint.health == Health::suspect) report({endpoint.identity, Finding::Kind::heard});
+  if (endpoint.evidence.fails_always()) report({endpoint.identity, Finding::Kind::failing, Cause::backend_failing});
+}
+
+void HealthWatch::broke_off(EndpointState& endpoint, Cause cause) {
+  endpoint.evidence.broke_off();
+  if (endpoint.evidence.fails_always()) report({endpoint.identity, Finding::Kind::failing, cause});
+}
+
+void HealthWatch::report(const Finding& finding) {
+  const Siblings& siblings = core_.siblings;
+  const std::size_t home = finding.identity % siblings.count;
+  if (home == siblings.self || !siblings.post) return take(finding);
+  siblings.post(home, [finding](Worker& worker) { worker.health().take(finding); });
+}
+
+void HealthWatch::settle() {
+  for (const Finding& finding : std::exchange(inbox_, {})) judge(finding);
+}
+
+void HealthWatch::judge(const Finding& finding) {
+  if (core_.endpoints->find_identity(finding.identity) == nullptr) return;
+  Verdict& verdict = book_[finding.identity];
+  announce(finding.identity, verdict, weigh(verdict, finding));
+}
+
+HealthWatch::Change HealthWatch::weigh(Verdict& verdict, const Finding& finding) {
+  const base::Instant now = core_.reactor.now();
+  const EndpointState& endpoint = *core_.endpoints->find_identity(finding.identity);
+  switch (finding.kind) {
+    case Finding::Kind::connect_failed: return verdict.connect_failed(now, finding.cause);
+    case Finding::Kind::stalled: return verdict.stalled(now);
+    case Finding::Kind::silent: return may_eject(endpoint) ? verdict.silent(now) : Change{};
+    case Finding::Kind::heard: return verdict.heard(now);
+    case Finding::Kind::failing: return may_eject(endpoint) ? verdict.failing(now, finding.cause) : Change{};
+  }
+  return {};
+}
+
+// Never more than half of a backend for what may be a misjudgement: the others would have to carry it all.
+bool HealthWatch::may_eject(const EndpointState& endpoint) const {
+  const BackendView& view = core_.endpoints->view(endpoint.view);
+  std::size_t ill = 1;
+  for (const Handle handle : view.endpoints) {
+    const EndpointState& other = *core_.endpoints->find(handle);
+    if (&other != &endpoint && (other.health == Health::down || other.health == Health::suspect)) ill += 1;
+  }
+  return 2 * ill <= view.endpoints.size();
+}
+
+void HealthWatch::announce(std::uint64_t identity, Verdict& verdict, Change change) {
+  if (verdict.health() == Health::warming) change.changed = verdict.warmed().changed || change.changed;
+  if (!change.changed) return;
+  const Health health = verdict.health();
+  probing_ = probing_ || verdict.needs_looks();
+  const Cause why = health == Health::up ? Cause::completed : verdict.why();
+  core_.counters.verdicts[static_cast<std::size_t>(health)][static_cast<std::size_t>(why)] += 1;
+  const Siblings& siblings = core_.siblings;
+  for (std::size_t i = 0; siblings.post && i < siblings.count; ++i) {
+    if (i == siblings.self) continue;
+    siblings.post(i, [=, condemned = change.condemned](Worker& worker) {
+      worker.health().apply(identity, health, why, condemned);
+    });
+  }
+  apply(identity, health, why, change.condemned);
+}
+
+void HealthWatch::apply(std::uint64_t identity, Health health, Cause why, bool condemned) {
+  EndpointState* endpoint = core_.endpoints->find_identity(identity);
+  if (endpoint == nullptr) return;
+  const Handle handle = endpoint->self;
+  std::erase_if(trials_, [handle](const Trial& trial) { return trial.endpoint == handle; });
+  if (endpoint->health == Health::down && health == Health::up) endpoint->evidence.on_probation();
+  if (health == Health::suspect && why == Cause::backend_silent) {
+    trials_.push_back({handle, core_.reactor.now() + trial_interval, endpoint->heard});
+  }
+  core_.endpoints->set_health(identity, health, why, condemned);
+}
+
+Handle HealthWatch::trial(Handle view) {
+  const base::Instant now = core_.reactor.now();
+  for (Trial& trial : trials_) {
+    const EndpointState* endpoint = core_.endpoints->find(trial.endpoint);
+    if (endpoint == nullptr || endpoint->view != view || endpoint->draining() || now < trial.next) continue;
+    trial.next = now + trial_interval;
+    return trial.endpoint;
+  }
+  return {};
+}
+
+void HealthWatch::arm() {
+  const bool needed = core_.exchanges->size() > 0 || (probing_ && !core_.stopping);
+  if (!needed) return timer_.disarm();
+  if (!timer_.armed()) core_.arm(timer_, look_interval);
+}
+
+void HealthWatch::on_timer(base::Owner owner) {
+  if (owner.handle != the_timer) return end_probe(owner.handle, false);
+  look();
+  if (!core_.stopping) look_at_book();
+}
+
+void HealthWatch::look_at_book() {
+  const base::Instant now = core_.reactor.now();
+  std::vector<std::uint64_t> due, forgotten;
+  probing_ = false;
+  for (const auto& [identity, verdict] : book_) {
+    probing_ = probing_ || verdict.needs_looks();
+    if (core_.endpoints->find_identity(identity) == nullptr || verdict.settled(now)) forgotten.push_back(identity);
+    if (verdict.overdue(now) || verdict.probe_at() <= now) due.push_back(identity);
+  }
+  for (const std::uint64_t identity : forgotten) book_.erase(identity);
+  for (const std::uint64_t identity : due) {
+    const auto known = book_.find(identity);
+    if (known == book_.end()) continue;
+    Verdict& verdict = known->second;
+    if (verdict.overdue(now)) {
+      announce(identity, verdict, verdict.probe_failed(now));
+    } else {
+      probe(identity, verdict);
+    }
+  }
+}
+
+// That a connection is established is all that it asks.
+void HealthWatch::probe(std::uint64_t identity, Verdict& verdict) {
+  const EndpointState& endpoint = *core_.endpoints->find_identity(identity);
+  const Handle self = probes_.emplace();
+  Probe& probe = *probes_.find(self);
+  const auto socket = core_.reactor.connect(endpoint.address, {owner_health, self});
+  if (!socket) {
+    probes_.erase(self);
+    return announce(identity, verdict, verdict.probe_failed(core_.reactor.now()));
+  }
+  verdict.probing();
+  probe.identity = identity;
+  probe.socket = *socket;
+  probe.timer.set_owner({owner_health, self});
+  core_.arm(probe.timer, verdict.health() == Health::suspect ? probe_time_suspect : probe_time);
+}
+
+void HealthWatch::end_probe(Handle handle, bool passed) {
+  Probe* probe = probes_.find(handle);
+  if (probe == nullptr) return;
+  const std::uint64_t identity = probe->identity;
+  core_.reactor.close(probe->socket, reactor::CloseMode::reset);
+  probe->timer.disarm();
+  probes_.erase(handle);
+  const auto known = book_.find(identity);
+  if (known == book_.end()) return;
+  const base::Instant now = core_.reactor.now();
+  Verdict& verdict = known->second;
+  announce(identity, verdict, passed ? verdict.probe_passed(now) : verdict.probe_failed(now));
+}
+
+void HealthWatch::stop() {
+  std::vector<Handle> all;
+  probes_.for_each([&all](Handle handle, Probe&) { all.push_back(handle); });
+  for (const Handle handle : all) {
+    core_.reactor.close(probes_.find(handle)->socket, reactor::CloseMode::reset);
+    probes_.erase(handle);
+  }
+}
+
+}  // namespace ebb::gate

@@ -1,0 +1,142 @@
+// The book on one endpoint, kept by its home worker: evidence of all workers goes in, its health comes out, and when to
+// probe it next. Pure.
+//
+//   refused, unreachable, no answer to SYN   down at once; probed until a connection is established
+//   data not acknowledged                    suspect; a probe that fails, or 3 s, condemn it
+//   requests not answered, siblings answer   suspect; an answer clears it
+//   failures in a row                        down for a while that doubles each time
+#pragma once
+
+#include <algorithm>
+
+#include "base/clock.h"
+#include "lifecycle/endpoint.h"
+
+namespace ebb::lifecycle {
+
+class Verdict {
+ public:
+  static constexpr base::Duration probe_first = std::chrono::milliseconds{250};
+  static constexpr base::Duration probe_longest = std::chrono::seconds{2};
+  static constexpr base::Duration decide_within = std::chrono::seconds{3};
+  static constexpr base::Duration ejection_first = std::chrono::seconds{1};
+  static constexpr base::Duration ejection_longest = std::chrono::seconds{30};
+  static constexpr base::Duration good_behaviour = std::chrono::minutes{1};
+
+  struct Change {
+    bool changed = false;
+    bool condemned = false;  // all that is open to it is lost
+  };
+
+  constexpr Health health() const { return life_.state(); }
+  constexpr base::Cause why() const { return why_; }
+  constexpr base::Instant probe_at() const { return probe_at_; }
+
+  constexpr Change connect_failed(base::Instant now, base::Cause cause) {
+    if (life_.is(Health::down)) return {};
+    if (doubted_as(base::Cause::backend_dead)) return condemn(now);
+    return go_down(now, cause, false);
+  }
+  // Bytes to it have been sent twice and more, and nothing was acknowledged.
+  constexpr Change stalled(base::Instant now) {
+    // That it cannot be reached by a new connection was known: both together are the proof.
+    if (life_.is(Health::down)) {
+      if (why_ == base::Cause::backend_dead || !unreachable(why_)) return {};
+      why_ = base::Cause::backend_dead;
+      return {.changed = true, .condemned = true};
+    }
+    if (doubted_as(base::Cause::backend_silent)) {
+      why_ = base::Cause::backend_dead;
+      decide(now);
+    }
+    return suspect(now, base::Cause::backend_dead);
+  }
+  constexpr Change silent(base::Instant now) { return suspect(now, base::Cause::backend_silent); }
+  // Bytes of it came, or an answer.
+  constexpr Change heard(base::Instant now) {
+    if (life_.is(Health::down)) return ejected() ? Change{} : recover(now);
+    return {.changed = step(HealthLife::Event::cleared)};
+  }
+  constexpr Change failing(base::Instant now, base::Cause cause) {
+    if (life_.is(Health::down)) return {};
+    if (now - recovered_at_ > good_behaviour) ejections_ = 0;
+    const Change change = go_down(now, cause, true);
+    probe_at_ = now + std::min(ejection_longest, ejection_first * (1 << std::min(ejections_, 5u)));
+    ejections_ += 1;
+    return change;
+  }
+  constexpr Change warmed() { return {.changed = step(HealthLife::Event::warmed)}; }
+
+  // A probe is on its way; the next comes when it has told.
+  constexpr void probing() { probe_at_ = base::Instant::max(); }
+  constexpr Change probe_passed(base::Instant now) {
+    if (life_.is(Health::down)) return recover(now);
+    // It accepts connections: that does not answer the question whether it answers requests.
+    if (why_ == base::Cause::backend_silent) return {};
+    return {.changed = step(HealthLife::Event::cleared)};
+  }
+  constexpr Change probe_failed(base::Instant now) {
+    if (doubted_as(base::Cause::backend_dead)) return condemn(now);
+    if (life_.is(Health::down)) back_off(now);
+    return {};
+  }
+  // A suspicion that nothing has cleared in time is a proof.
+  constexpr bool overdue(base::Instant now) const { return doubted_as(base::Cause::backend_dead) && now >= decide_by_; }
+
+  // Only probes can help it, or time.
+  constexpr bool needs_looks() const { return life_.is(Health::down) || doubted_as(base::Cause::backend_dead); }
+  // Nothing is left to be remembered.
+  constexpr bool settled(base::Instant now) const {
+    return life_.is(Health::up) && now - recovered_at_ > good_behaviour;
+  }
+  constexpr bool ejected() const { return ejected_; }
+
+ private:
+  constexpr bool step(HealthLife::Event event) { return life_.step(event); }
+  constexpr bool doubted_as(base::Cause why) const { return life_.is(Health::suspect) && why_ == why; }
+
+  constexpr Change suspect(base::Instant now, base::Cause why) {
+    if (!step(HealthLife::Event::suspected)) return {};
+    why_ = why;
+    if (why == base::Cause::backend_dead) decide(now);
+    return {.changed = true};
+  }
+  constexpr void decide(base::Instant now) {
+    probe_at_ = now;
+    decide_by_ = now + decide_within;
+  }
+  constexpr Change go_down(base::Instant now, base::Cause cause, bool ejected) {
+    if (!step(HealthLife::Event::condemned)) return {};
+    why_ = cause;
+    ejected_ = ejected;
+    probe_wait_ = probe_first;
+    probe_at_ = now + probe_wait_;
+    return {.changed = true};
+  }
+  constexpr Change condemn(base::Instant now) {
+    Change change = go_down(now, base::Cause::backend_dead, false);
+    change.condemned = change.changed;
+    return change;
+  }
+  constexpr void back_off(base::Instant now) {
+    probe_wait_ = std::min(probe_longest, probe_wait_ * 2);
+    probe_at_ = now + probe_wait_;
+  }
+  constexpr Change recover(base::Instant now) {
+    recovered_at_ = now;
+    probe_at_ = base::Instant::max();
+    ejected_ = false;
+    return {.changed = step(HealthLife::Event::recovered)};
+  }
+
+  HealthMachine life_;
+  base::Cause why_ = base::Cause::completed;
+  bool ejected_ = false;
+  std::uint32_t ejections_ = 0;
+  base::Instant probe_at_ = base::Instant::max();
+  base::Duration probe_wait_ = probe_first;
+  base::Instant decide_by_{};
+  base::Instant recovered_at_{};
+};
+
+}  // namespace ebb::lifecycle

@@ -1,0 +1,214 @@
+"""Endpoints that die, freeze, answer nobody or reset everybody: who notices, how soon, and what becomes of requests."""
+
+import socket
+import threading
+import time
+
+import pytest
+
+import awkward
+from http1 import Closed, request, response, swallow_packets
+from router import backend as backend_of
+from router import PORTS, configuration, wait_until
+
+
+class Moody:
+    """A server that answers with its name until it is told to do otherwise."""
+
+    def __init__(self, name):
+        self.name = name
+        self.answers = threading.Event()
+        self.answers.set()
+        self.resets = False
+
+    def __call__(self, stream, backend):
+        while True:
+            if self.resets:
+                stream.read_request()
+                return stream.reset()
+            message = stream.read_request()
+            backend.requests.append(message)
+            if message.target == "/stream":
+                stream.send(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
+                while self.answers.wait(60):
+                    stream.send(b"4\r\ntick\r\n")
+                    time.sleep(0.05)
+            if message.target == "/slow":
+                time.sleep(3)
+            self.answers.wait(60)
+            stream.send(response(self.name.encode()))
+
+
+def die(backend):
+    """Its host is gone: nothing is received any more and nothing acknowledged."""
+    swallow_packets(backend.listener)
+    for stream in backend.streams:
+        swallow_packets(stream.socket)
+
+
+@pytest.fixture
+def pair(backend):
+    moods = Moody("a"), Moody("b")
+    yield moods, [backend(mood) for mood in moods]
+    for mood in moods:
+        mood.answers.set()
+
+
+def two(services, **more):
+    return configuration(backends=[backend_of(*(service.port for service in services), balance="round_robin", **more)])
+
+
+class Load:
+    """Requests one after another on several connections, until it is stopped; what each took and said."""
+
+    def __init__(self, router, method="GET", connections=8, target="/"):
+        self.results = []  # (started, seconds, status, body)
+        self.stopping = threading.Event()
+        self.router, self.method, self.target = router, method, target
+        self.threads = [threading.Thread(target=self.run) for _ in range(connections)]
+
+    def __enter__(self):
+        for thread in self.threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self.stopping.set()
+        for thread in self.threads:
+            thread.join(30)
+
+    def run(self):
+        with self.router.dial(timeout=20) as client:
+            while not self.stopping.is_set():
+                started = time.monotonic()
+                client.send(request(self.method, self.target))
+                try:
+                    answer = client.read_response()
+                    status, body = answer.status, answer.body
+                except (Closed, OSError):
+                    return self.results.append((started, time.monotonic() - started, 0, b""))
+                self.results.append((started, time.monotonic() - started, status, body))
+                time.sleep(0.01)
+
+    def failed(self):
+        return [result for result in self.results if result[2] != 200]
+
+
+def verdicts(router, to, cause=None):
+    labels = {"to": to} if cause is None else {"to": to, "cause": cause}
+    return router.metric("ebbgate_endpoint_verdicts_total", **labels)
+
+
+def settled(router, services):
+    """Both endpoints have served enough to be known."""
+    with Load(router):
+        wait_until(lambda: all(len(service.requests) > 40 for service in services), 20)
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_refused_endpoint_is_left_alone_until_a_probe_gets_through(router, backend, workers):
+    service = backend(awkward.named("alive"))
+    port = PORTS.take()
+    one = router({**configuration(backends=[backend_of(port, service.port, balance="round_robin")]), "workers": workers})
+    assert [one.get().body for _ in range(10)] == [b"alive"] * 10
+    assert verdicts(one, "down", "backend_refused") == 1
+    with socket.create_server(("127.0.0.1", port)):
+        wait_until(lambda: verdicts(one, "up") == 1)
+
+
+def test_request_does_not_wait_for_an_endpoint_that_does_not_answer_the_connection_attempt(router, backend):
+    dead, alive = backend(awkward.named("dead")), backend(awkward.named("alive"))
+    swallow_packets(dead.listener)
+    one = router(two([dead, alive]))
+    for _ in range(2):
+        started = time.monotonic()
+        assert one.get().body == b"alive"
+        assert time.monotonic() - started < 0.9  # the connection attempt itself has 1 s
+    wait_until(lambda: verdicts(one, "down", "backend_connect_timeout") == 1)
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_dead_host_is_noticed_and_its_requests_are_replayed_or_told(router, pair, workers):
+    (mood, _), services = pair
+    one = router({**two(services), "workers": workers})
+    settled(one, services)
+    with one.dial(timeout=20) as poster, one.dial(timeout=20) as other, Load(one) as load:
+        mood.answers.clear()
+        poster.send(request("POST", body=b"once"))
+        other.send(request("POST", body=b"twice"))
+        wait_until(lambda: len([seen for service in services for seen in service.requests if seen.method == "POST"]) == 2)
+        die(services[0])
+        death = time.monotonic()
+        statuses = {poster.read_response().status, other.read_response().status}
+        assert statuses <= {200, 504}
+        told = time.monotonic() - death
+        time.sleep(1)
+    assert not load.failed()
+    assert told < 2.5
+    assert max(seconds for _, seconds, _, _ in load.results) < 2.5
+    assert max(started for started, seconds, _, _ in load.results if seconds > 1) - death < 1.5
+    assert one.logged(method="POST", status=504)["cause"] in ("backend_dead", "backend_silent")
+    assert len([seen for service in services for seen in service.requests if seen.method == "POST"]) == 2
+
+
+def test_silent_endpoint_loses_its_work_to_its_sibling_until_it_answers_again(router, pair):
+    (mood, _), services = pair
+    one = router(two(services))
+    settled(one, services)
+    with one.dial(timeout=20) as watcher:
+        for _ in range(2):  # round robin: one of them is served by the first
+            stream = one.dial(timeout=20)
+            stream.send(request(target="/stream"))
+            stream.read_head()
+        mood.answers.clear()
+        silence = time.monotonic()
+        with Load(one) as load:
+            wait_until(lambda: verdicts(one, "suspect", "backend_silent") == 1)
+            watcher.send(request("POST", body=b"goes to the other"))
+            assert watcher.read_response().body == b"b"
+            time.sleep(2)
+            assert not load.failed()
+            assert max(seconds for _, seconds, _, _ in load.results) < 2.5
+            assert max(started for started, seconds, _, _ in load.results if seconds > 1) - silence < 1.5
+            mood.answers.set()
+            wait_until(lambda: verdicts(one, "up") == 1)
+            wait_until(lambda: any(body == b"a" for _, _, _, body in load.results[-20:]))
+    assert one.logged(target="/stream", cause="backend_silent")
+
+
+def test_requests_that_are_slow_by_nature_raise_no_suspicion(router, pair):
+    _, services = pair
+    one = router(two(services))
+    settled(one, services)
+    with Load(one, target="/slow", connections=6) as slow, Load(one, connections=2):
+        time.sleep(4)
+    assert not slow.failed()
+    assert verdicts(one, "suspect") == 0
+
+
+def test_endpoint_that_resets_every_connection_is_ejected_and_comes_back(router, pair):
+    (mood, _), services = pair
+    one = router(two(services))
+    settled(one, services)
+    mood.resets = True
+    for stream in services[0].streams:
+        stream.finish_sending()
+    with Load(one) as load:
+        wait_until(lambda: verdicts(one, "down") >= 1)
+        mood.resets = False
+        wait_until(lambda: verdicts(one, "up") >= 1)
+    assert not load.failed()
+
+
+def test_endpoint_that_closes_idle_connections_is_not_ill(router, backend):
+    def serve(stream, service):
+        service.requests.append(stream.read_request())
+        stream.send(response(b"bye"))
+        stream.finish_sending()
+
+    services = [backend(serve), backend(serve)]
+    one = router(two(services))
+    with Load(one) as load:
+        wait_until(lambda: len(load.results) > 200, 30)
+    assert not load.failed()
+    assert verdicts(one, "down") == 0 and verdicts(one, "suspect") == 0
