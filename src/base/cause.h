@@ -74,7 +74,7 @@ enum class Side : std::uint8_t { none, client, backend, self };
   X(backend_idle_budget,       none,      0, "the pool holds as many idle connections as it may")                  \
   X(endpoint_gone,             none,      0, "the endpoint left the configuration")                                \
   X(endpoint_draining,         none,      0, "the endpoint takes no new work")                                     \
-  X(drain_deadline,            none,    503, "the endpoint was to stop, and its work took too long")               \
+  X(drain_deadline,            self,    503, "the endpoint was to stop, and its work took too long")               \
   X(tunnel_closed,             none,      0, "one end of the tunnel finished")                                     \
   X(tunnel_idle_timeout,       none,      0, "nothing went through the tunnel for too long")                       \
   X(tunnel_max_age,            none,      0, "the tunnel was as old as it may get")                                \

@@ -137,7 +137,8 @@ void Exchanges::choose(Exchange& exchange) {
     if (!chosen) chosen = choose_endpoint(core_, view, backend.model, claim);
     // One that broke off is asked again, by a fresh connection, when there is no other; one that cannot be reached not.
     if (!chosen && !exchange.tried.empty() && !lifecycle::unreachable(exchange.last_failure)) {
-      if (exchange.tries > retries(exchange)) return fail(exchange, Event::failed, exchange.last_failure);
+      const bool spent = std::uint32_t{exchange.tries} - exchange.unreached > retries(exchange);
+      if (spent) return fail(exchange, Event::failed, exchange.last_failure);
       claim.tried = {};
       chosen = choose_endpoint(core_, view, backend.model, claim);
       exchange.fresh_only = true;
@@ -174,6 +175,7 @@ void Exchanges::choose(Exchange& exchange) {
     exchange.last_failure = opened.error().cause;
     const bool hopeless = exchange.last_failure == Cause::resource_limit || retries(exchange) == 0;
     if (hopeless) return fail(exchange, Event::failed, exchange.last_failure);
+    exchange.unreached += 1;
     core_.counters.retries[static_cast<std::size_t>(exchange.last_failure)] += 1;
   }
 }
@@ -261,6 +263,7 @@ void Exchanges::on_backend_failed(Handle handle, Cause cause, Delivery delivery)
 // No final response has begun. The backend connection is closed.
 void Exchanges::retry_or_fail(Exchange& exchange, Cause cause, Delivery delivery) {
   const bool was_sent = !exchange.life.is(State::connecting);
+  if (!was_sent && lifecycle::unreachable(cause)) exchange.unreached += 1;
   // The excuse of a reused connection is that the endpoint closed it while we wrote; silence is no close.
   const bool silence = cause == Cause::try_timeout || cause == Cause::backend_ping_timeout ||
                        cause == Cause::backend_dead || cause == Cause::backend_silent;
@@ -274,7 +277,7 @@ void Exchanges::retry_or_fail(Exchange& exchange, Cause cause, Delivery delivery
                                     .delivery = delivery,
                                     .connection_reused = exchange.reused && !silence,
                                     .body_replayable = exchange.replayable,
-                                    .tries = exchange.tries,
+                                    .tries = std::uint32_t{exchange.tries} - exchange.unreached,
                                     .tries_max = retries(exchange) + 1};
   const RetryVerdict verdict = lifecycle::may_retry(facts);
   if (verdict == RetryVerdict::no) return fail(exchange, Event::failed, cause);

@@ -90,6 +90,7 @@ struct Exchange {
   // For the record.
   std::uint16_t status = 0;
   std::uint16_t tries = 0;
+  std::uint16_t unreached = 0;  // of them, those that found nobody: they do not count against a replay
   bool reused = false;
   base::Instant started;
   base::Instant handed_over;

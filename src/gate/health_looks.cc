@@ -60,8 +60,15 @@ void HealthWatch::look_for_silent() {
   });
   for (const Handle handle : waited_for) {
     const EndpointState& endpoint = *core_.endpoints->find(handle);
+    const base::Duration silence = looked_at_ - endpoint.heard;
+    // What it had acknowledged before it died is never sent again, so that only its silence tells.
+    const bool out_of_reach =
+        endpoint.why == Cause::backend_connect_timeout || endpoint.why == Cause::backend_unreachable;
+    if (endpoint.health == Health::down && out_of_reach && silence > 3 * endpoint.evidence.patience() / 2) {
+      report({endpoint.identity, Finding::Kind::stalled});
+    }
     if (endpoint.health == Health::suspect || endpoint.health == Health::down) continue;
-    const bool quiet = looked_at_ - endpoint.heard > endpoint.evidence.patience();
+    const bool quiet = silence > endpoint.evidence.patience();
     if (quiet && endpoint.evidence.is_silent(endpoint.overdue) && sibling_answers(endpoint)) {
       report({endpoint.identity, Finding::Kind::silent});
     }

@@ -13,6 +13,14 @@ using SameClient = base::ListNode<SameClientTag>;
 
 }  // namespace
 
+// Here, where it is known what a ClientConnection is.
+WaitingClients::WaitingClients() = default;
+WaitingClients::~WaitingClients() = default;
+IdleClients::Group::Group() = default;
+IdleClients::Group::~Group() = default;
+IdleClients::IdleClients(std::uint64_t seed) : groups_by_client_(0, Hash{seed}) {}
+IdleClients::~IdleClients() = default;
+
 IdleClients::Group& IdleClients::group_of(ClientConnection& client) {
   if (Group* known = groups_.find(client.idle_group)) return *known;
   const routes::ClientNetwork network = routes::ClientNetwork::of(client.peer);

@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/list.h"
 #include "base/slot_map.h"
 #include "routes/client_network.h"
@@ -23,6 +24,8 @@ struct SameClientTag;
 
 // Of one listener: front has waited longest.
 struct WaitingClients {
+  WaitingClients();
+  ~WaitingClients();
   base::List<ClientConnection, WaitingTag> list;
   std::uint32_t count = 0;
   bool known = false;  // to IdleClients
@@ -30,7 +33,8 @@ struct WaitingClients {
 
 class IdleClients {
  public:
-  explicit IdleClients(std::uint64_t seed) : groups_by_client_(0, Hash{seed}) {}
+  explicit IdleClients(std::uint64_t seed);
+  ~IdleClients();
 
   // Limits of this worker; 0: none.
   struct Limits {
@@ -50,6 +54,8 @@ class IdleClients {
  private:
   // All connections of one client that ever waited; those that wait are linked.
   struct Group {
+    Group();
+    ~Group();
     routes::ClientNetwork network;
     base::List<ClientConnection, SameClientTag> list;
     std::uint32_t count = 0;

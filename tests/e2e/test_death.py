@@ -156,8 +156,8 @@ def test_silent_endpoint_loses_its_work_to_its_sibling_until_it_answers_again(ro
     one = router(two(services))
     settled(one, services)
     with one.dial(timeout=20) as watcher:
-        for _ in range(2):  # round robin: one of them is served by the first
-            stream = one.dial(timeout=20)
+        streams = [one.dial(timeout=20) for _ in range(2)]  # round robin: one of them is served by the first
+        for stream in streams:
             stream.send(request(target="/stream"))
             stream.read_head()
         mood.answers.clear()
