@@ -1,5 +1,5 @@
 // How many requests of one backend may be repeated: a fifth of those that began lately, so that an endpoint that fails
-// under load is not given more of it. A few may always be.
+// under load is not given more of it. As many as fail together when one HTTP/2 connection dies may always be.
 #pragma once
 
 #include <array>
@@ -10,9 +10,9 @@ namespace ebb::lifecycle {
 
 class RetryBudget {
  public:
-  static constexpr std::uint64_t share = 5;    // one in so many
-  static constexpr std::uint64_t always = 10;  // in each window
-  static constexpr std::size_t slices = 10;    // of a window that slides by one of them
+  static constexpr std::uint64_t share = 5;     // one in so many
+  static constexpr std::uint64_t always = 128;  // in each window
+  static constexpr std::size_t slices = 10;     // of a window that slides by one of them
   static constexpr base::Duration slice = std::chrono::seconds{1};
 
   constexpr void began(base::Instant now) {

@@ -248,8 +248,8 @@ def test_errors_of_backends_have_bodies(serve, backend, tls):
     service = backend(awkward.answering_late(response()))
     settings = configuration()
     settings["routes"] = [{"name": name, "path": f"/{name}", "backend": name} for name in ("late", "refused", "none")]
-    settings["backends"] = [backend_of(service.port, name="late", timeouts={"response": "100ms"}), backend_of(PORTS.take(), name="refused"),
-                            {"name": "none", "endpoints": [endpoint(PORTS.take(), state="drain")]}]
+    settings["backends"] = [backend_of(service.port, name="late", timeouts={"response": "100ms"}), backend_of(PORTS.take(), name="refused", queue={"limit": 0}),
+                            {"name": "none", "endpoints": [endpoint(PORTS.take(), state="drain")], "queue": {"limit": 0}}]
     one = serve(settings)
     with http2.dial(one.port(), tls=tls) as client:
         for target, status in (("/late", 504), ("/refused", 502), ("/none", 503)):

@@ -2,6 +2,7 @@
 
 import csv
 import os
+import socket
 import stat
 import subprocess
 import threading
@@ -37,11 +38,17 @@ def server_state(one, name):
     return next(dict(zip(fields, line.split(" "))) for line in lines if line and line.split(" ")[3] == name)
 
 
+def nobody_listens(port):
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) != 0
+
+
 def test_socket_is_private_and_outlives_a_crash(gate):
     assert stat.S_IMODE(os.stat(gate.socket).st_mode) == 0o600
     gate.process.kill()
     gate.process.wait()
     assert gate.socket.exists()
+    wait_until(lambda: nobody_listens(gate.port()), what="the end of the ring, which the kernel takes down a moment later")
     gate.start()
     assert gate.say("show version").strip()
 
