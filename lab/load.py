@@ -7,6 +7,7 @@ which all processes of the laboratory share.
 """
 
 import asyncio
+import contextlib
 import itertools
 import json
 import pathlib
@@ -147,30 +148,29 @@ class Load:
         connection = await self.grpc.take()
         await connection.chat("/lab.Echo/Chat", self.spec["tunnel_seconds"] / 2, 0.2, know)
 
-    async def stream(self, identity, know):
-        """Without end; how it ends is what is measured."""
+    @contextlib.asynccontextmanager
+    async def begun(self, target, know):
+        """A connection of its own whose response has begun."""
         connection = await Http1.open(WEB)
         try:
-            await connection.send("GET", f"/pieces?count=0&id={identity}")
+            await connection.send("GET", target)
             answer = await connection.head()
             answer.expect()
             know(answer.pod)
-            async for _ in connection.chunks():
-                pass
-            raise Failure("ended")
+            yield connection
         finally:
             connection.close()
 
+    async def stream(self, identity, know):
+        """Without end; how it ends is what is measured."""
+        async with self.begun(f"/pieces?count=0&id={identity}", know) as connection:
+            async for _ in connection.chunks():
+                pass
+            raise Failure("ended")
+
     async def download(self, identity, know):
-        connection = await Http1.open(WEB)
-        try:
-            await connection.send("GET", f"/download?bytes={DOWNLOAD_BYTES}&id={identity}")
-            answer = await connection.head()
-            answer.expect()
-            know(answer.pod)
+        async with self.begun(f"/download?bytes={DOWNLOAD_BYTES}&id={identity}", know) as connection:
             await connection.read_slowly(DOWNLOAD_BYTES, DOWNLOAD_PACE)
-        finally:
-            connection.close()
 
     def sticky_client(self, number):
         """A browser: one connection at a time, cookies kept. nginx hashes `session`, the others set their own."""

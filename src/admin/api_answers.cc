@@ -99,15 +99,16 @@ void write_endpoint(JsonWriter& json, const gate::EndpointFacts& facts) {
   json.member("connections", facts.connections).member("idle", facts.idle);
   json.key("counters")
       .begin_object()
-      .member("requests", facts.requests)
-      .member("failures", facts.failures)
-      .member("retries", facts.retries)
-      .member("connects", facts.connects)
-      .member("connect_failures", facts.connect_failures)
-      .member("bytes_in", facts.bytes_in)
-      .member("bytes_out", facts.bytes_out);
+      .member("requests", facts.tally.requests)
+      .member("failures", facts.tally.failures)
+      .member("retries", facts.tally.retries)
+      .member("connects", facts.tally.connects)
+      .member("connect_failures", facts.tally.connect_failures)
+      .member("bytes_in", facts.tally.bytes_in)
+      .member("bytes_out", facts.tally.bytes_out);
   json.key("responses").begin_object();
-  for (std::size_t i = 1; i < std::size(facts.by_class); ++i) json.member(fmt::format("{}xx", i), facts.by_class[i]);
+  for (std::size_t i = 1; i < std::size(facts.tally.by_class); ++i)
+    json.member(fmt::format("{}xx", i), facts.tally.by_class[i]);
   json.end_object().end_object().end_object();
 }
 

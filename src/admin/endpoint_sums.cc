@@ -42,14 +42,7 @@ void add(EndpointFacts& sum, const EndpointFacts& more) {
   sum.in_flight.add(more.in_flight);
   sum.connections += more.connections;
   sum.idle += more.idle;
-  sum.requests += more.requests;
-  sum.failures += more.failures;
-  sum.retries += more.retries;
-  sum.connects += more.connects;
-  sum.connect_failures += more.connect_failures;
-  sum.bytes_in += more.bytes_in;
-  sum.bytes_out += more.bytes_out;
-  for (std::size_t i = 0; i < std::size(sum.by_class); ++i) sum.by_class[i] += more.by_class[i];
+  sum.tally.add(more.tally);
 }
 
 }  // namespace

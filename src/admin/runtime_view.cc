@@ -75,18 +75,18 @@ StatRow server_row(const RuntimeScene& scene, std::size_t backend, std::size_t i
       .kind = StatKind::server, .proxy = proxy_number(scene, backend), .server = static_cast<std::uint32_t>(index + 1)};
   put_keys(row, facts.backend, facts.name);
   Answers answers;
-  for (std::size_t i = 1; i < std::size(facts.by_class); ++i) answers.by_class[i] = facts.by_class[i];
-  answers.total = facts.requests;
+  for (std::size_t i = 1; i < std::size(facts.tally.by_class); ++i) answers.by_class[i] = facts.tally.by_class[i];
+  answers.total = facts.tally.requests;
   put_answers(row, answers);
   row[Column::qcur] = std::uint64_t{0};
   row[Column::scur] = std::uint64_t{facts.in_flight.total()};
-  row[Column::stot] = facts.requests;
-  row[Column::lbtot] = facts.requests;
-  row[Column::bin] = facts.bytes_out;  // HAProxy counts from the client's side
-  row[Column::bout] = facts.bytes_in;
-  row[Column::econ] = facts.connect_failures;
-  row[Column::eresp] = facts.failures;
-  row[Column::wretr] = facts.retries;
+  row[Column::stot] = facts.tally.requests;
+  row[Column::lbtot] = facts.tally.requests;
+  row[Column::bin] = facts.tally.bytes_out;  // HAProxy counts from the client's side
+  row[Column::bout] = facts.tally.bytes_in;
+  row[Column::econ] = facts.tally.connect_failures;
+  row[Column::eresp] = facts.tally.failures;
+  row[Column::wretr] = facts.tally.retries;
   row[Column::status] = std::string(server_status(facts));
   row[Column::weight] = std::uint64_t{facts.weight};
   row[Column::uweight] = std::uint64_t{facts.weight};
@@ -94,8 +94,8 @@ StatRow server_row(const RuntimeScene& scene, std::size_t backend, std::size_t i
   row[Column::bck] = std::uint64_t{0};
   row[Column::lastchg] = seconds_since(facts.since, scene.now);
   row[Column::addr] = facts.address.text();
-  row[Column::connect] = facts.connects;
-  row[Column::reuse] = facts.requests > facts.connects ? facts.requests - facts.connects : 0;
+  row[Column::connect] = facts.tally.connects;
+  row[Column::reuse] = facts.tally.requests > facts.tally.connects ? facts.tally.requests - facts.tally.connects : 0;
   row[Column::srv_icur] = std::uint64_t{facts.idle};
   row[Column::idle_conn_cur] = std::uint64_t{facts.idle};
   row[Column::used_conn_cur] = std::uint64_t{facts.connections - std::min(facts.idle, facts.connections)};

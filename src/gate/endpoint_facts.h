@@ -1,6 +1,7 @@
 // What one worker knows of one endpoint at this moment; the control plane adds up those of all workers.
 #pragma once
 
+#include <iterator>
 #include <string>
 
 #include "base/address.h"
@@ -26,6 +27,29 @@ struct InFlight {
   }
 };
 
+// Since the router started.
+struct EndpointTally {
+  std::uint64_t requests = 0;
+  std::uint64_t failures = 0;  // answered by us instead, or cut short
+  std::uint64_t retries = 0;   // sent elsewhere after a failure here
+  std::uint64_t connects = 0;
+  std::uint64_t connect_failures = 0;
+  std::uint64_t bytes_in = 0;      // from the endpoint
+  std::uint64_t bytes_out = 0;     // to it
+  std::uint64_t by_class[6] = {};  // responses of 1xx to 5xx, at their first digit
+
+  void add(const EndpointTally& other) {
+    requests += other.requests;
+    failures += other.failures;
+    retries += other.retries;
+    connects += other.connects;
+    connect_failures += other.connect_failures;
+    bytes_in += other.bytes_in;
+    bytes_out += other.bytes_out;
+    for (std::size_t i = 0; i < std::size(by_class); ++i) by_class[i] += other.by_class[i];
+  }
+};
+
 struct EndpointFacts {
   std::string backend;
   std::string name;
@@ -40,15 +64,7 @@ struct EndpointFacts {
   InFlight in_flight;
   std::uint32_t connections = 0;  // open or opening, idle ones too
   std::uint32_t idle = 0;
-  // Since the router started.
-  std::uint64_t requests = 0;
-  std::uint64_t failures = 0;  // answered by us instead, or cut short
-  std::uint64_t retries = 0;   // sent elsewhere after a failure here
-  std::uint64_t connects = 0;
-  std::uint64_t connect_failures = 0;
-  std::uint64_t bytes_in = 0;      // from the endpoint
-  std::uint64_t bytes_out = 0;     // to it
-  std::uint64_t by_class[6] = {};  // responses of 1xx to 5xx, at their first digit
+  EndpointTally tally;
 };
 
 // Requests of one backend that wait for an endpoint on this worker.

@@ -30,12 +30,11 @@ void Endpoints::enter(LocalSnapshot& snapshot) {
     snapshot.views.push_back(handle);
     take_list(handle, i < lists.size() ? *lists[i] : endpoint_list(backends[i]));
   }
-  std::vector<Handle> unlisted;
-  views_.for_each([&unlisted](Handle handle, BackendView& view) {
-    if (!view.listed) unlisted.push_back(handle);
+  unlisted_.clear();
+  views_.for_each([this](Handle handle, BackendView& view) {
+    if (!view.listed) unlisted_.push_back(handle);
   });
-  for (const Handle handle : unlisted) take_list(handle, {});
-  unlisted_views_ = !unlisted.empty();
+  for (const Handle handle : unlisted_) take_list(handle, {});
 }
 
 Handle Endpoints::view_named(const std::string& name) {
@@ -70,6 +69,7 @@ void Endpoints::take_list(Handle view_handle, const EndpointList& list) {
       endpoint.identity = listed.identity;
       endpoint.address = listed.address;
       endpoint.drain_timer.set_owner({owner_endpoint, handle});
+      view.members += 1;
     }
     // One that has nobody beside it is needed whole.
     const bool returns = known && endpoint.wish == Wish::maint && listed.wish != Wish::maint;
@@ -132,7 +132,7 @@ void Endpoints::set_health(std::uint64_t identity, Health health, Cause why, boo
   if (endpoint->health == Health::down && health != Health::down) endpoint->warm_since = core_.reactor.now();
   endpoint->health = health;
   endpoint->why = why;
-  endpoint->since = core_.reactor.clock().wall();
+  note_change(*endpoint);
   wake(endpoint->view);
   if (health != Health::down) return;
   const Handle handle = endpoint->self;
@@ -173,7 +173,7 @@ void Endpoints::detach(Handle handle) {
   EndpointState* endpoint = endpoints_.find(handle);
   if (endpoint == nullptr) return;
   endpoint->active -= 1;
-  if (!views_.find(endpoint->view)->queue.empty()) wake(endpoint->view);
+  wake(endpoint->view);
   if (endpoint->active == 0) {
     endpoint->drain_timer.disarm();
     for (auto& callback : std::exchange(endpoint->when_idle, {})) callback();
@@ -185,32 +185,27 @@ void Endpoints::settle(Handle handle) {
   const EndpointState* endpoint = endpoints_.find(handle);
   if (endpoint == nullptr || endpoint->membership != Membership::gone) return;
   if (endpoint->connections > 0 || endpoint->active > 0) return;
+  views_.find(endpoint->view)->members -= 1;
   by_identity_.erase(endpoint->identity);
   endpoints_.erase(handle);
 }
 
 void Endpoints::on_timer(Handle handle) { core_.exchanges->end_of_endpoint(handle, Cause::drain_deadline); }
 
+// Where nobody waits there is nobody to wake.
 void Endpoints::wake(Handle view) {
+  if (views_.find(view)->queue.empty()) return;
   if (std::find(woken_.begin(), woken_.end(), view) == woken_.end()) woken_.push_back(view);
 }
 
 void Endpoints::forget_unlisted_views() {
-  if (!std::exchange(unlisted_views_, false)) return;
-  std::vector<Handle> forgotten;
-  views_.for_each([&forgotten](Handle handle, BackendView& view) {
-    if (!view.listed) forgotten.push_back(handle);
-  });
-  for (const Handle handle : forgotten) {
-    bool used = false;
-    endpoints_.for_each([&used, handle](Handle, EndpointState& endpoint) { used = used || endpoint.view == handle; });
-    if (used) {
-      unlisted_views_ = true;
-      continue;
-    }
-    by_name_.erase(views_.find(handle)->name);
+  std::erase_if(unlisted_, [this](Handle handle) {
+    const BackendView& view = *views_.find(handle);
+    if (view.members > 0) return false;
+    by_name_.erase(view.name);
     views_.erase(handle);
-  }
+    return true;
+  });
 }
 
 namespace {
@@ -255,14 +250,7 @@ std::vector<EndpointFacts> Endpoints::facts() {
     facts.in_flight.tunnels += endpoint.active - facts.in_flight.total();
     facts.connections = endpoint.connections;
     facts.idle = endpoint.idle;
-    facts.requests = endpoint.tally.requests;
-    facts.failures = endpoint.tally.failures;
-    facts.retries = endpoint.tally.retries;
-    facts.connects = endpoint.tally.connects;
-    facts.connect_failures = endpoint.tally.connect_failures;
-    facts.bytes_in = endpoint.tally.bytes_in;
-    facts.bytes_out = endpoint.tally.bytes_out;
-    std::copy(std::begin(endpoint.tally.by_class), std::end(endpoint.tally.by_class), std::begin(facts.by_class));
+    facts.tally = endpoint.tally;
   });
   return all;
 }

@@ -27,18 +27,6 @@
 
 namespace ebb::gate {
 
-// Since the worker started.
-struct EndpointTally {
-  std::uint64_t requests = 0;
-  std::uint64_t failures = 0;
-  std::uint64_t retries = 0;
-  std::uint64_t connects = 0;
-  std::uint64_t connect_failures = 0;
-  std::uint64_t bytes_in = 0;
-  std::uint64_t bytes_out = 0;
-  std::uint64_t by_class[6] = {};
-};
-
 // Longer than any slow start.
 inline constexpr base::Instant long_ago{-std::chrono::hours{24 * 365}};
 
@@ -89,6 +77,7 @@ struct BackendView {
   std::string name;
   std::vector<base::Handle> endpoints;  // in the order of the list; those that are gone are not in it
   std::vector<Candidate> candidates;    // of the last choice; kept for its room
+  std::size_t members = 0;              // endpoints that refer to it, those that are gone too
   bool listed = true;                   // by the current snapshot
   routes::EndpointLimitsModel limits;
   base::Duration drain_deadline{};
@@ -125,7 +114,7 @@ class Endpoints {
   void detach(base::Handle handle);
   void settle(base::Handle handle);
   void on_timer(base::Handle endpoint);  // of a drain
-  // Views that no snapshot names; only when no old snapshot is alive.
+  // Views that no snapshot names, when nothing refers to them; only while no old snapshot is alive.
   void forget_unlisted_views();
 
   // Counts every change of a list or of an axis.
@@ -155,7 +144,7 @@ class Endpoints {
   std::unordered_map<std::string, base::Handle> by_name_;
   std::vector<base::Handle> woken_;
   std::uint64_t version_ = 0;
-  bool unlisted_views_ = false;
+  std::vector<base::Handle> unlisted_;  // views
 };
 
 }  // namespace ebb::gate

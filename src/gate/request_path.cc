@@ -77,7 +77,7 @@ void Exchanges::on_request_whole(Handle handle, std::string_view trailers) {
 }
 
 void Exchanges::request_arrived(Exchange& exchange) {
-  if (exchange.life.is(State::choosing)) return;  // start() is still to come, or it waits
+  if (exchange.life.is(State::choosing)) return;  // start() is still to come
   const Handle self = exchange.self;
   const bool connected = exchange.life.is(State::uploading) || exchange.life.is(State::crossing);
   if (connected) send_request(exchange);

@@ -5,14 +5,6 @@
 
 namespace ebb::gate {
 
-namespace {
-
-constexpr std::string_view client_state(const ClientConnection& client) {
-  return lifecycle::ClientConnectionLife::state_names[static_cast<std::size_t>(client.life.state())];
-}
-
-}  // namespace
-
 std::vector<ConnectionFacts> Worker::connection_facts(const ConnectionFilter& filter) {
   const base::Instant now = core_.reactor.now();
   std::unordered_map<std::uint32_t, std::vector<ExchangeFacts>> exchanges;  // by slot of their connection
@@ -21,7 +13,7 @@ std::vector<ConnectionFacts> Worker::connection_facts(const ConnectionFilter& fi
     const ClientConnection* const client = exchange.front->connection(exchange.client);
     if (client == nullptr) return;
     ExchangeFacts& facts = exchanges[client->self.slot].emplace_back();
-    facts.state = lifecycle::ExchangeLife::state_names[static_cast<std::size_t>(exchange.life.state())];
+    facts.state = exchange.life.name();
     if (exchange.route != nullptr) facts.route = core_.labels.text(exchange.route->label);
     if (exchange.backend_index != routes::no_backend) {
       facts.backend = exchange.snapshot->model().backends[exchange.backend_index].name;
@@ -41,7 +33,7 @@ std::vector<ConnectionFacts> Worker::connection_facts(const ConnectionFilter& fi
                           .client = client.peer,
                           .listener = client.listener->model.name,
                           .protocol = client.protocol(),
-                          .state = client_state(client),
+                          .state = client.life.name(),
                           .age = now - client.opened,
                           .in_state = now - client.changed};
     if (const auto found = exchanges.find(handle.slot); found != exchanges.end()) {

@@ -125,8 +125,8 @@ class ControlTest : public testing::Test {
         one.name = endpoint.name;
         one.identity = endpoint.identity;
         one.address = endpoint.address;
-        one.requests = 10 * (worker + 1);
-        one.by_class[2] = 10 * (worker + 1);
+        one.tally.requests = 10 * (worker + 1);
+        one.tally.by_class[2] = 10 * (worker + 1);
         one.in_flight = sources_.in_flight(worker, endpoint.identity);
       }
     }
