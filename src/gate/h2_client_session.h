@@ -19,9 +19,12 @@ class H2ClientSession final : public wire::H2Listener {
   void on_stream_failed(wire::StreamId stream, base::Cause cause, bool unprocessed) override;
   void on_stream_drained(wire::StreamId stream) override;
   void on_going_away() override { client_leaves = true; }
-  // A server hears none of these.
-  void on_response(wire::StreamId, const wire::ResponseHead&) override {}
-  void on_ping_answered() override {}
+  // The PING went out behind the warning: whatever the client had sent before it read the warning has come by now, so
+  // the last stream can be named (RFC 9113 6.8). Before that, a request on its way would end with no word said of it.
+  void on_ping_answered() override {
+    if (going_away && !std::exchange(last_named, true)) codec.go_away(base::Cause::shutdown);
+  }
+  void on_response(wire::StreamId, const wire::ResponseHead&) override {}  // a server hears none
 
  private:
   H2Clients& owner_;
@@ -32,8 +35,9 @@ class H2ClientSession final : public wire::H2Listener {
   StreamMap streams;
   std::uint32_t exchanges = 0;  // running on its streams
   bool scheduled = false;       // it has output to collect
-  bool going_away = false;
-  bool client_leaves = false;  // it has sent GOAWAY: what runs is finished, then nothing more will come
+  bool going_away = false;      // the client was warned
+  bool last_named = false;      // and told which stream is the last that is served: it closes when it has none
+  bool client_leaves = false;   // it has sent GOAWAY: what runs is finished, then nothing more will come
 };
 
 }  // namespace ebb::gate

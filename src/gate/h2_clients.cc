@@ -54,8 +54,6 @@ void H2Clients::on_received(ClientConnection& client, Slice bytes) {
     send_now(client);
     return core_.clients->close(client.self, session.codec.cause(), CloseMode::flush);
   }
-  // The client has had time to see the warning: what it opens from now on is refused, and it can tell.
-  if (session.going_away) session.codec.go_away(Cause::shutdown);
   if (session.codec.has_output() || session.client_leaves) schedule(client);
 }
 
@@ -290,7 +288,8 @@ void H2Clients::forget(H2Stream& stream) {
 // No exchange has a deadline any more, so the connection needs one.
 void H2Clients::rest(ClientConnection& client) {
   const bool stuck = core_.clients->unsent(client) > 0;
-  core_.arm(client.timer, stuck ? core_.timeouts().client_write : core_.timeouts().client_idle);
+  const base::Duration quiet = client.h2->going_away ? linger_time : core_.timeouts().client_idle;
+  core_.arm(client.timer, stuck ? core_.timeouts().client_write : quiet);
 }
 
 void H2Clients::schedule(ClientConnection& client) {
@@ -314,7 +313,7 @@ bool H2Clients::send_scheduled() {
       if (client == nullptr || client->life.ended()) continue;
       send_now(*client);
       H2ClientSession& session = *client->h2;
-      const bool wanted = !session.going_away && !session.client_leaves;
+      const bool wanted = !session.last_named && !session.client_leaves;
       if (!wanted && session.exchanges == 0 && session.codec.streams() == 0) {
         core_.clients->close(handle, session.going_away ? Cause::shutdown : Cause::client_closed, CloseMode::flush);
       }
@@ -332,11 +331,11 @@ void H2Clients::on_timer(ClientConnection& client) {
   if (client.h2->exchanges > 0) return;
   const bool stuck = core_.clients->unsent(client) > 0;
   if (stuck) return core_.clients->close(client.self, Cause::client_write_timeout, CloseMode::reset);
-  end_idle(client, Cause::client_idle_timeout);
+  end_idle(client, client.h2->going_away ? Cause::shutdown : Cause::client_idle_timeout);
 }
 
 void H2Clients::end_idle(ClientConnection& client, Cause cause) {
-  client.h2->codec.go_away(cause);
+  if (!client.h2->going_away) client.h2->codec.go_away(cause);
   client.h2->codec.go_away(cause);
   send_now(client);
   core_.clients->close(client.self, cause, CloseMode::flush);
@@ -358,7 +357,8 @@ void H2Clients::go_away(Cause cause) {
     if (client.h2 == nullptr || client.life.ended() || client.h2->going_away) return;
     client.h2->going_away = true;
     client.h2->codec.go_away(cause);
-    if (client.h2->exchanges == 0) client.h2->codec.go_away(cause);
+    client.h2->codec.ping();
+    if (client.h2->exchanges == 0) rest(client);
     schedule(client);
   });
 }

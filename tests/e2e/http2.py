@@ -90,7 +90,7 @@ class Peer:
         self.reads_on = reads_on  # windows are opened as payload arrives
         self.halves = collections.defaultdict(Half)
         self.outgoing = collections.OrderedDict()  # stream -> [bytes that wait, whether the end follows]
-        self.goaway = None
+        self.goaway, self.last_served = None, None
         self.pings_answered = 0
         self.settings_acknowledged = False
         self.closed = False
@@ -183,7 +183,7 @@ class Peer:
             self.halves[stream].reset = int(event.error_code)
             self.outgoing.pop(stream, None)
         elif isinstance(event, h2.events.ConnectionTerminated):
-            self.goaway = int(event.error_code)
+            self.goaway, self.last_served = int(event.error_code), event.last_stream_id
         elif isinstance(event, h2.events.PingAckReceived):
             self.pings_answered += 1
         elif isinstance(event, h2.events.SettingsAcknowledged):

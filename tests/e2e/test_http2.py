@@ -1,6 +1,7 @@
 """HTTP/2 as its clients see it: curl, nghttp, h2load, and a client of our own where they cannot say what is tested."""
 
 import re
+import select
 import signal
 import subprocess
 
@@ -363,16 +364,37 @@ def test_streams_that_run_when_the_router_stops_complete(serve, backend, tls):
     with http2.dial(one.port(), tls=tls) as client:
         streams = [client.ask() for _ in range(20)]
         service.wait_for_requests(20)
+        client.wait_for(lambda: client.settings_acknowledged)
         one.process.send_signal(signal.SIGTERM)
+        assert select.select([client.socket], [], [], 10)[0]  # the warning is there, and not read yet
+        on_its_way = client.ask()
         client.wait_for(lambda: client.goaway is not None)
-        late = client.ask()  # on its way when the warning came: served, or refused so that it can be repeated
         service.released.set()
-        for stream in streams:
+        for stream in [*streams, on_its_way]:
             assert bytes(client.answer(stream).body) == b"to the end"
-        ended = client.answer(late)
-        assert bytes(ended.body) == b"to the end" or ended.reset == int(h2.errors.ErrorCodes.REFUSED_STREAM)
         client.read_to_end()
+        assert client.last_served == on_its_way
     assert one.process.wait(timeout=10) == 0
+
+
+def test_a_client_that_had_no_stream_is_told_that_nothing_was_served(serve, backend, tls):
+    one = serve(to(backend(http2.naming("x")), "h2c"))
+    with http2.dial(one.port(), tls=tls) as client:
+        assert client.get().status == 200
+        one.process.send_signal(signal.SIGTERM)
+        client.read_to_end()
+        assert client.last_served == 1
+    assert one.process.wait(timeout=10) == 0
+
+
+def test_a_client_that_does_not_answer_is_not_waited_for(serve, backend, tls):
+    one = serve(to(backend(http2.naming("x")), "h2c"))
+    with http2.dial(one.port(), tls=tls) as client:
+        assert client.get().status == 200
+        one.process.send_signal(signal.SIGTERM)
+        assert one.process.wait(timeout=10) == 0
+        client.read_to_end()
+        assert client.last_served == 1
 
 
 def test_log_and_metrics_know_the_protocol(serve, backend, tls):
