@@ -37,10 +37,11 @@ struct SecureLayer {
   wire::TlsSession session;
 };
 
-struct ClientConnection : base::ListNode<WaitingTag>, base::ListNode<SameClientTag> {
+struct ClientConnection {
   reactor::SocketId socket;
   base::Handle self;
   base::Handle exchange;  // HTTP/1, while serving or tunnelling
+  base::Address peer;     // who the client is: the hop before us, or whom that hop speaks for
   lifecycle::ClientConnectionMachine life;
   bool finished = false;  // the client's half is closed: it sends no more, but still reads
   bool queued = false;    // in the list of those with input to look at
@@ -53,16 +54,14 @@ struct ClientConnection : base::ListNode<WaitingTag>, base::ListNode<SameClientT
   bool close_delimited = false;  // only the close tells the client that it is over
   base::Timer timer;
   base::Instant opened;
-  base::Instant changed;      // its state, last
-  base::Address peer;         // who the client is: the hop before us, or whom that hop speaks for
-  base::Address destination;  // what the client connected to, if a hop before us has said so
+  base::Instant changed;                       // its state, last
+  std::unique_ptr<base::Address> destination;  // what the client connected to, if a hop before us has said so
   std::shared_ptr<ListenerState> listener;
   std::unique_ptr<SecureLayer> secure;
   std::unique_ptr<H2ClientSession> h2;
-  base::Chain input;              // received, not consumed: a partial head, or pipelined requests
-  std::size_t unsent_before = 0;  // between exchanges: when the deadline was set; has the client read since?
-  base::Instant idle_since{};
-  base::Handle idle_group;  // of IdleClients
+  base::Chain input;                       // received, not consumed: a partial head, or pipelined requests
+  std::size_t unsent_before = 0;           // between exchanges: when the deadline was set; has the client read since?
+  std::unique_ptr<WaitingClient> waiting;  // of IdleClients, where something is limited
 
   std::string_view protocol() const { return h2 ? "HTTP/2" : minor == 0 ? "HTTP/1.0" : "HTTP/1.1"; }
 };

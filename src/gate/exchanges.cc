@@ -192,7 +192,7 @@ base::Slice Exchanges::proxy_header(const Exchange& exchange, routes::ProxyProto
   // A mirror has no client: its connection is the router's own.
   if (const ClientConnection* client = exchange.front->connection(exchange.client); client != nullptr) {
     const base::Address destination =
-        client->destination.valid() ? client->destination : core_.reactor.local_address(client->socket);
+        client->destination ? *client->destination : core_.reactor.local_address(client->socket);
     if (destination.valid()) header = {.source = client->peer, .destination = destination};
   }
   return wire::write_proxy_header(

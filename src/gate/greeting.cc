@@ -57,7 +57,7 @@ void Clients::take_greeting(ClientConnection& client, Slice bytes) {
   client.input.drop_front(parsed.consumed);
   if (header.has_addresses()) {
     client.peer = header.source;
-    client.destination = header.destination;
+    client.destination = std::make_unique<base::Address>(header.destination);
   }
   after_proxy_header(client);
 }

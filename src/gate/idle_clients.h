@@ -2,8 +2,8 @@
 // address. The one that has waited longest goes first. A prober that opens a connection per probe and never closes one
 // is held to its share, whatever the idle time-out.
 //
-// Owned by gate/clients, which closes what is named here. Connections link themselves: nothing is allocated per
-// request.
+// Owned by gate/clients, which closes what is named here. A connection's place is made when it first waits under a
+// limit and then kept: nothing is allocated per request, and nothing at all where nothing is limited.
 #pragma once
 
 #include <memory>
@@ -19,22 +19,26 @@
 namespace ebb::gate {
 
 struct ClientConnection;
-struct WaitingTag;
-struct SameClientTag;
+struct SameListener;
+struct SameClient;
+
+// One connection's place in both lists; linked while it waits.
+struct WaitingClient : base::ListNode<SameListener>, base::ListNode<SameClient> {
+  base::Handle connection;
+  base::Handle group;
+  base::Instant since{};
+};
 
 // Of one listener: front has waited longest.
 struct WaitingClients {
-  WaitingClients();
-  ~WaitingClients();
-  base::List<ClientConnection, WaitingTag> list;
+  base::List<WaitingClient, SameListener> list;
   std::uint32_t count = 0;
   bool known = false;  // to IdleClients
 };
 
 class IdleClients {
  public:
-  explicit IdleClients(std::uint64_t seed);
-  ~IdleClients();
+  explicit IdleClients(std::uint64_t seed) : groups_by_client_(0, Hash{seed}) {}
 
   // Limits of this worker; 0: none.
   struct Limits {
@@ -54,10 +58,8 @@ class IdleClients {
  private:
   // All connections of one client that ever waited; those that wait are linked.
   struct Group {
-    Group();
-    ~Group();
     routes::ClientNetwork network;
-    base::List<ClientConnection, SameClientTag> list;
+    base::List<WaitingClient, SameClient> list;
     std::uint32_t count = 0;
     std::uint32_t members = 0;
   };
@@ -65,7 +67,7 @@ class IdleClients {
     std::uint64_t seed;
     std::size_t operator()(const routes::ClientNetwork& network) const { return network.hash(seed); }
   };
-  Group& group_of(ClientConnection& client);
+  WaitingClient& place_of(ClientConnection& client);
   base::Handle longest();
 
   base::SlotMap<Group> groups_;
