@@ -14,3 +14,11 @@ def test_nothing_is_lost(fabric, tmp_path, name):
     assert result.row["requests"] > 300, "the load hardly ran"
     assert result.row["failed"] == result.row["unknowable"], result.row
     assert result.row["wrong"] == 0 and result.row["dup"] == 0, result.row
+
+
+@pytest.mark.parametrize("name", ["node-death", "frozen", "gray", "kill"])
+def test_a_death_fails_nothing_that_can_be_repeated(fabric, tmp_path, name):
+    with Stage(fabric, Ebbgate, tmp_path, short=True) as stage:
+        result = BY_NAME[name].play(stage)
+    assert result.row["requests"] > 300, "the load hardly ran"
+    assert result.row["failed"] == 0 and result.row["dup"] == 0, result.row
