@@ -60,7 +60,8 @@ struct EndpointState {
   EndpointTally tally{};
   lifecycle::Evidence evidence{};  // gate/health, as the next two
   base::Instant heard{};           // when a byte of it last came, as far as was looked
-  std::uint32_t overdue = 0;       // while it is being counted
+  std::uint32_t overdue = 0;       // requests that nothing has overtaken, while they are being counted
+  bool waited_for = false;         // while they are being counted
 
   bool draining() const { return lifecycle::draining(membership, wish); }
   lifecycle::EndpointFactsOfLife life() const { return {membership, wish, health, why}; }

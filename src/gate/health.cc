@@ -15,9 +15,10 @@ using lifecycle::Verdict;
 namespace {
 
 constexpr base::Duration look_interval = std::chrono::milliseconds{200};
+constexpr base::Duration look_interval_delayed = std::chrono::milliseconds{50};  // one time-out: the second may be near
 // Of a probe: where data is not acknowledged either, an answer is not waited for as long as usual.
 constexpr base::Duration probe_time = std::chrono::seconds{1};
-constexpr base::Duration probe_time_suspect = std::chrono::milliseconds{250};
+constexpr base::Duration probe_time_doubted = std::chrono::milliseconds{250};
 constexpr base::Duration trial_interval = std::chrono::seconds{1};
 constexpr Handle the_timer{0, 0};  // of the watch itself; probes have valid handles
 
@@ -58,6 +59,7 @@ void HealthWatch::judge(const Finding& finding) {
   if (core_.endpoints->find_identity(finding.identity) == nullptr) return;
   Verdict& verdict = book_[finding.identity];
   announce(finding.identity, verdict, weigh(verdict, finding));
+  if (verdict.probe_at() <= core_.reactor.now() && !core_.stopping) probe(finding.identity, verdict);
 }
 
 HealthWatch::Change HealthWatch::weigh(Verdict& verdict, const Finding& finding) {
@@ -65,6 +67,7 @@ HealthWatch::Change HealthWatch::weigh(Verdict& verdict, const Finding& finding)
   const EndpointState& endpoint = *core_.endpoints->find_identity(finding.identity);
   switch (finding.kind) {
     case Finding::Kind::connect_failed: return verdict.connect_failed(now, finding.cause);
+    case Finding::Kind::delayed: verdict.delayed(now); return {};
     case Finding::Kind::stalled: return verdict.stalled(now);
     case Finding::Kind::silent: return may_eject(endpoint) ? verdict.silent(now) : Change{};
     case Finding::Kind::heard: return verdict.heard(now);
@@ -127,7 +130,7 @@ Handle HealthWatch::trial(Handle view) {
 void HealthWatch::arm() {
   const bool needed = core_.exchanges->size() > 0 || (probing_ && !core_.stopping);
   if (!needed) return timer_.disarm();
-  if (!timer_.armed()) core_.arm(timer_, look_interval);
+  if (!timer_.armed()) core_.arm(timer_, delayed_ ? look_interval_delayed : look_interval);
 }
 
 void HealthWatch::on_timer(base::Owner owner) {
@@ -172,7 +175,7 @@ void HealthWatch::probe(std::uint64_t identity, Verdict& verdict) {
   probe.identity = identity;
   probe.socket = *socket;
   probe.timer.set_owner({owner_health, self});
-  core_.arm(probe.timer, verdict.health() == Health::suspect ? probe_time_suspect : probe_time);
+  core_.arm(probe.timer, verdict.health() == Health::down ? probe_time : probe_time_doubted);
 }
 
 void HealthWatch::end_probe(Handle handle, bool passed) {

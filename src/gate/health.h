@@ -20,7 +20,7 @@ namespace ebb::gate {
 struct Exchange;
 
 struct Finding {
-  enum class Kind : std::uint8_t { connect_failed, stalled, silent, heard, failing };
+  enum class Kind : std::uint8_t { connect_failed, delayed, stalled, silent, heard, failing };
   std::uint64_t identity = 0;
   Kind kind = Kind::heard;
   base::Cause cause = base::Cause::completed;
@@ -83,6 +83,7 @@ class HealthWatch {
   Core& core_;
   base::Timer timer_;
   base::Instant looked_at_{};
+  bool delayed_ = false;  // the last look met bytes that had been sent again
   std::vector<Finding> inbox_;
   std::unordered_map<std::uint64_t, lifecycle::Verdict> book_;  // of endpoints that are, or were lately, not well
   bool probing_ = false;                                        // some of the book need it

@@ -2,12 +2,14 @@
 // probe it next. Pure.
 //
 //   refused, unreachable, no answer to SYN   down at once; probed until a connection is established
-//   data not acknowledged                    suspect; a probe that fails, or 3 s, condemn it
+//   data sent again once                     still up; a probe is sent, so that its answer is there when more is known
+//   data sent again twice                    suspect; a probe that fails, or 3 s, condemn it; at once if one had failed
 //   requests not answered, siblings answer   suspect; an answer clears it
 //   failures in a row                        down for a while that doubles each time
 #pragma once
 
 #include <algorithm>
+#include <optional>
 
 #include "base/clock.h"
 #include "lifecycle/endpoint.h"
@@ -19,6 +21,7 @@ class Verdict {
   static constexpr base::Duration probe_first = std::chrono::milliseconds{250};
   static constexpr base::Duration probe_longest = std::chrono::seconds{2};
   static constexpr base::Duration decide_within = std::chrono::seconds{3};
+  static constexpr base::Duration unanswered_counts = std::chrono::seconds{1};  // a probe, beside what comes after it
   static constexpr base::Duration ejection_first = std::chrono::seconds{1};
   static constexpr base::Duration ejection_longest = std::chrono::seconds{30};
   static constexpr base::Duration good_behaviour = std::chrono::minutes{1};
@@ -37,8 +40,14 @@ class Verdict {
     if (doubted_as(base::Cause::backend_dead)) return condemn(now);
     return go_down(now, cause, false);
   }
-  // Bytes to it have been sent twice and more, and nothing was acknowledged.
+  // Bytes to it have been sent again, and nothing was acknowledged.
+  constexpr void delayed(base::Instant now) {
+    const bool well = life_.is(Health::up) || life_.is(Health::warming);
+    if (well && !asking_ && !unanswered_lately(now)) probe_at_ = now;
+  }
+  // And again.
   constexpr Change stalled(base::Instant now) {
+    if (unanswered_lately(now) && !life_.is(Health::down)) return condemn(now);
     // That it cannot be reached by a new connection was known: both together are the proof.
     if (life_.is(Health::down)) {
       if (why_ == base::Cause::backend_dead || !unreachable(why_)) return {};
@@ -68,14 +77,21 @@ class Verdict {
   constexpr Change warmed() { return {.changed = step(HealthLife::Event::warmed)}; }
 
   // A probe is on its way; the next comes when it has told.
-  constexpr void probing() { probe_at_ = base::Instant::max(); }
+  constexpr void probing() {
+    probe_at_ = base::Instant::max();
+    asking_ = true;
+  }
   constexpr Change probe_passed(base::Instant now) {
+    asking_ = false;
+    unanswered_.reset();
     if (life_.is(Health::down)) return recover(now);
     // It accepts connections: that does not answer the question whether it answers requests.
     if (why_ == base::Cause::backend_silent) return {};
     return {.changed = step(HealthLife::Event::cleared)};
   }
   constexpr Change probe_failed(base::Instant now) {
+    asking_ = false;
+    unanswered_ = now;
     if (doubted_as(base::Cause::backend_dead)) return condemn(now);
     if (life_.is(Health::down)) back_off(now);
     return {};
@@ -87,13 +103,16 @@ class Verdict {
   constexpr bool needs_looks() const { return life_.is(Health::down) || doubted_as(base::Cause::backend_dead); }
   // Nothing is left to be remembered.
   constexpr bool settled(base::Instant now) const {
-    return life_.is(Health::up) && now - recovered_at_ > good_behaviour;
+    return life_.is(Health::up) && now - recovered_at_ > good_behaviour && !asking_ && !unanswered_lately(now);
   }
   constexpr bool ejected() const { return ejected_; }
 
  private:
   constexpr bool step(HealthLife::Event event) { return life_.step(event); }
   constexpr bool doubted_as(base::Cause why) const { return life_.is(Health::suspect) && why_ == why; }
+  constexpr bool unanswered_lately(base::Instant now) const {
+    return unanswered_ && now - *unanswered_ <= unanswered_counts;
+  }
 
   constexpr Change suspect(base::Instant now, base::Cause why) {
     if (!step(HealthLife::Event::suspected)) return {};
@@ -102,7 +121,7 @@ class Verdict {
     return {.changed = true};
   }
   constexpr void decide(base::Instant now) {
-    probe_at_ = now;
+    if (!asking_) probe_at_ = now;
     decide_by_ = now + decide_within;
   }
   constexpr Change go_down(base::Instant now, base::Cause cause, bool ejected) {
@@ -134,6 +153,8 @@ class Verdict {
   bool ejected_ = false;
   std::uint32_t ejections_ = 0;
   base::Instant probe_at_ = base::Instant::max();
+  bool asking_ = false;                      // a probe is on its way
+  std::optional<base::Instant> unanswered_;  // when the last one failed
   base::Duration probe_wait_ = probe_first;
   base::Instant decide_by_{};
   base::Instant recovered_at_{};

@@ -27,7 +27,7 @@ from http1 import response  # noqa: E402
 from router import BINARY, ROOT, Router, configuration  # noqa: E402
 
 PACKAGE = "github.com/summerwind/h2spec/cmd/h2spec"
-QUIET_SECONDS = 5  # a case that waits for a frame in vain fails after it
+QUIET_SECONDS = 20  # a case that waits for a frame in vain fails after it
 BUILD_SECONDS, RUN_SECONDS = 600, 300
 
 

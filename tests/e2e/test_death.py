@@ -153,7 +153,7 @@ def test_dead_host_is_noticed_and_its_requests_are_replayed_or_told(router, pair
     assert not load.failed()
     assert told < 2.5
     assert max(seconds for _, seconds, _, _ in load.results) < 2.5
-    assert max(started for started, seconds, _, _ in load.results if seconds > 1) - death < 1.5
+    assert max((started for started, seconds, _, _ in load.results if seconds > 1), default=death) - death < 1.5
     assert one.logged(method="POST", status=504)["cause"] in ("backend_dead", "backend_silent")
     assert len(posts(services)) == len(posters)
 
@@ -219,3 +219,22 @@ def test_endpoint_that_closes_idle_connections_is_not_ill(router, backend):
         wait_until(lambda: len(load.results) > 200, 30)
     assert not load.failed()
     assert verdicts(one, "down") == 0 and verdicts(one, "suspect") == 0
+
+
+def test_what_is_slow_by_nature_does_not_make_a_quiet_endpoint_suspect(router, pair):
+    """Requests that others have overtaken go on being slow when no others come: that is not silence."""
+    _, services = pair
+    one = router(two(services))
+    for _ in range(10):
+        assert one.get().status == 200
+    with contextlib.ExitStack() as stack:
+        waiting = []
+        for _ in range(3):  # to one endpoint the slow ones, to the other the quick ones
+            client = stack.enter_context(one.dial())
+            client.send(request(target="/slow"))
+            waiting.append(client)
+            wait_until(lambda: sum(message.target == "/slow" for service in services for message in service.requests) == len(waiting))
+            one.get()
+        one.get(), one.get()
+        assert {client.read_response().body for client in waiting} <= {b"a", b"b"}
+    assert sorted(sum(message.target == "/slow" for message in service.requests) for service in services) == [0, 3]

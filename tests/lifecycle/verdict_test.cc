@@ -54,6 +54,47 @@ TEST_F(VerdictTest, StalledBytesMakeItSuspectAndAFailedProbeCondemnsIt) {
   EXPECT_EQ(verdict_.why(), Cause::backend_dead);
 }
 
+TEST_F(VerdictTest, AProbeThatFailedBeforeBytesStalledTwiceCondemnsAtOnce) {
+  verdict_.delayed(now());
+  EXPECT_EQ(verdict_.health(), Health::up);
+  EXPECT_EQ(verdict_.probe_at(), now());
+  verdict_.probing();
+  verdict_.delayed(now());  // one at a time
+  EXPECT_EQ(verdict_.probe_at(), base::Instant::max());
+  clock_.advance(milliseconds{250});
+  EXPECT_FALSE(verdict_.probe_failed(now()).changed);
+  verdict_.delayed(now());
+  EXPECT_EQ(verdict_.probe_at(), base::Instant::max());
+  EXPECT_FALSE(verdict_.settled(now()));
+  const Verdict::Change change = verdict_.stalled(now());
+  EXPECT_TRUE(change.condemned);
+  EXPECT_EQ(verdict_.why(), Cause::backend_dead);
+}
+
+TEST_F(VerdictTest, AProbeOnItsWayIsTheOneThatDecides) {
+  verdict_.delayed(now());
+  verdict_.probing();
+  EXPECT_FALSE(verdict_.stalled(now()).condemned);
+  EXPECT_EQ(verdict_.health(), Health::suspect);
+  EXPECT_EQ(verdict_.probe_at(), base::Instant::max());
+  EXPECT_TRUE(verdict_.probe_failed(now()).condemned);
+}
+
+TEST_F(VerdictTest, AProbeThatPassedOrIsLongPastProvesNothing) {
+  verdict_.delayed(now());
+  verdict_.probing();
+  EXPECT_FALSE(verdict_.probe_passed(now()).changed);
+  EXPECT_FALSE(verdict_.stalled(now()).condemned);
+  EXPECT_EQ(verdict_.health(), Health::suspect);
+  verdict_.heard(now());
+
+  verdict_.delayed(now());
+  verdict_.probing();
+  verdict_.probe_failed(now());
+  clock_.advance(Verdict::unanswered_counts + milliseconds{1});
+  EXPECT_FALSE(verdict_.stalled(now()).condemned);
+}
+
 TEST_F(VerdictTest, AProbeThatGetsThroughClearsTheSuspicionOfDeath) {
   verdict_.stalled(now());
   EXPECT_TRUE(verdict_.probe_passed(now()).changed);
