@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "app/check.h"
+#include "app/conns_command.h"
 #include "app/ctl_command.h"
 #include "app/drain_command.h"
 #include "app/run.h"
@@ -22,6 +23,7 @@ constexpr const char* top_footer = R"(Examples:
   ebbgate run -c gate.yaml        serve it
   ebbgate ctl show stat           what it does
   ebbgate drain --help            before an endpoint stops
+  ebbgate conns                   every TCP connection of this machine, with a verdict
   ebbgate COMMAND --help          more about a command
 
 Exit status: 0 success, 1 the configuration is wrong or the router could not start, 2 the command line is wrong.)";
@@ -68,6 +70,23 @@ Examples, as a preStop command:
 Exit status: 0 drained everywhere, 1 a router cannot be reached or refuses, 3 something is still open at the end of
 the time; what it is, is printed.)";
 
+constexpr const char* conns_footer =
+    R"(A line per TCP socket: queues, timer (kind, time left, count), age, time since data came in and went out, round
+trip, ENDS (when the kernel gives it up if its peer is silent from now on; ~: options assumed), verdict and owner.
+Filters are words that must all hold: state=, verdict=, process=, pid=, netns=, local=, peer=, port=, or a plain text;
+! turns one round. Peers behind service addresses are shown as SERVICE>REAL. Other users' programs need root.
+
+Examples:
+  ebbgate conns verdict=half-open
+  ebbgate conns --all --by process
+  ebbgate conns --pid 4242 peer=10.96.0.0/12 --json | jq '.sockets[] | {peer, real_peer, gives_up}'
+  ebbgate conns --why 10.96.0.1:443          why is it open, what will end it, when
+  ebbgate conns --samples 6 --every 5s       connections that only grow in number are called leaking
+  ebbgate conns --watch
+  ebbgate conns --samples 60 --record night.jsonl; ebbgate conns --replay night.jsonl --by peer
+
+Exit status: 0 success, 1 the sockets cannot be read, or --why found none.)";
+
 constexpr const char* version_footer = R"(Example:
   ebbgate version --json)";
 
@@ -78,6 +97,7 @@ struct Arguments {
   bool version_json = false;
   CtlArguments ctl;
   DrainArguments drain;
+  ConnsArguments conns;
 };
 
 int run_check(const Arguments& arguments) {
@@ -95,7 +115,38 @@ int run_version(const Arguments& arguments) {
   return exit_ok;
 }
 
-constexpr std::string_view commands[] = {"run", "check", "ctl", "drain", "version"};
+constexpr std::string_view commands[] = {"run", "check", "ctl", "drain", "conns", "version"};
+
+void add_conns_options(CLI::App& command, ConnsArguments& conns) {
+  CLI::Option* const netns =
+      command.add_option("--netns", conns.netns, "another network namespace")->type_name("NAME|PATH");
+  CLI::Option* const pid =
+      command.add_option("--pid", conns.pid, "the network namespace of a process")->excludes(netns);
+  command.add_flag("--all", conns.all, "every network namespace of this machine")->excludes(netns)->excludes(pid);
+  command.add_option("--by", conns.by, "a line per group")->check(CLI::IsMember({"process", "peer", "verdict"}));
+  command.add_option("--sort", conns.sort, "the worst first")
+      ->check(CLI::IsMember({"verdict", "queue", "ends", "age", "process"}));
+  CLI::Option* const why =
+      command.add_option("--why", conns.why, "explain: PID/FD, ADDRESS:PORT or cookie:NUMBER")->type_name("SOCKET");
+  command.add_option("--gone", conns.gone, "peers that are gone: addresses, comma-separated")->type_name("LIST");
+  command.add_option("--limit", conns.limit, "what would outlive its peer for longer is unprotected")
+      ->capture_default_str();
+  command.add_option("--quiet", conns.quiet, "without data for longer: not active")->capture_default_str();
+  command.add_option("--orphan", conns.orphan, "half closed and quiet for longer: orphan")->capture_default_str();
+  CLI::Option* const samples =
+      command.add_option("--samples", conns.samples, "look so many times")->check(CLI::Range(1, 1'000'000));
+  command.add_option("--every", conns.every, "between two looks")->capture_default_str();
+  CLI::Option* const record =
+      command.add_option("--record", conns.record, "write every look to a file")->type_name("FILE");
+  CLI::Option* const replay = command.add_option("--replay", conns.replay, "show the last look of such a file")
+                                  ->type_name("FILE")
+                                  ->excludes(record)
+                                  ->excludes(samples);
+  CLI::Option* const json = command.add_flag("--json", conns.json, "print one JSON object")->excludes(why);
+  command.add_flag("--watch", conns.watch, "a live view; q leaves")->excludes(json)->excludes(why)->excludes(replay);
+  command.add_option("filter", conns.filters, "which sockets")->type_name("WORD ...");
+  command.footer(conns_footer);
+}
 
 // The library would only say that a command is required.
 bool is_unknown_command(int count, const char* const* arguments) {
@@ -148,6 +199,9 @@ int command_line(int count, const char* const* arguments) {
   drain_command->add_flag("--json", parsed.drain.json, "print one JSON object");
   drain_command->footer(drain_footer);
 
+  CLI::App* conns_command = app.add_subcommand("conns", "Show every TCP connection, who owns it and what will end it");
+  add_conns_options(*conns_command, parsed.conns);
+
   CLI::App* version_command = app.add_subcommand("version", "Say which version this is");
   version_command->add_flag("--json", parsed.version_json, "print one JSON object");
   version_command->footer(version_footer);
@@ -171,6 +225,7 @@ int command_line(int count, const char* const* arguments) {
     }
     return drain_endpoint(parsed.drain);
   }
+  if (conns_command->parsed()) return take_census(parsed.conns);
   return run_version(parsed);
 }
 

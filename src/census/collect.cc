@@ -1,0 +1,174 @@
+#include "census/collect.h"
+
+#include <fmt/format.h>
+#include <linux/inet_diag.h>
+#include <linux/sock_diag.h>
+#include <netinet/in.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "census/diag_reader.h"
+#include "census/options_reader.h"
+#include "census/translations.h"
+
+namespace ebb::census {
+namespace {
+
+constexpr int attempts_max = 4;
+constexpr std::uint32_t all_states = (1U << state_names.size()) - 2;
+
+class Collector {
+ public:
+  Collector(const base::Clock& clock, const CollectOptions& options) : options_(options) { sample_.at = clock.wall(); }
+
+  std::expected<Sample, std::string> run(std::span<const SpaceName> spaces) {
+    // Pods are translated by their node: its table is asked for sockets of every namespace.
+    if (auto own = open_space({"this", ""})) read_translations(*own, "this", own_translations_);
+    std::string last_refusal;
+    for (const SpaceName& space : spaces) {
+      auto door = open_space(space);
+      if (!door) {
+        last_refusal = door.error();
+        refused_.push_back(space.name);
+        continue;
+      }
+      visit(space, *door);
+    }
+    if (sample_.spaces.empty()) return std::unexpected(last_refusal);
+    find_owners();
+    if (options_.options) read_options();
+    write_notes(last_refusal);
+    return std::move(sample_);
+  }
+
+ private:
+  void visit(const SpaceName& space, SpaceDoor& door) {
+    const auto index = static_cast<std::uint32_t>(sample_.spaces.size());
+    sample_.spaces.push_back({space.name, door.limits});
+    const std::size_t first = sample_.sockets.size();
+    for (const std::uint8_t family : {AF_INET, AF_INET6}) read_sockets(door.diag, family, index);
+    Translations translations;
+    if (!space.path.empty()) read_translations(door, space.name, translations);
+    for (std::size_t i = first; i < sample_.sockets.size(); ++i) {
+      Socket& socket = sample_.sockets[i];
+      if (socket.state == State::listen) continue;
+      socket.real_peer = translations.real_peer(socket.local, socket.peer);
+      if (!socket.real_peer.valid()) socket.real_peer = own_translations_.real_peer(socket.local, socket.peer);
+    }
+  }
+
+  void read_sockets(NetlinkSocket& diag, std::uint8_t family, std::uint32_t space) {
+    const inet_diag_req_v2 request{.sdiag_family = family,
+                                   .sdiag_protocol = IPPROTO_TCP,
+                                   .idiag_ext = 1 << (INET_DIAG_INFO - 1) | 1 << (INET_DIAG_MEMINFO - 1),
+                                   .idiag_states = all_states};
+    const auto take = [&](const Message& message) {
+      auto socket = message.type == SOCK_DIAG_BY_FAMILY ? read_diag_message(message.body) : std::nullopt;
+      if (!socket) {
+        ++unreadable_;
+        return;
+      }
+      if (sample_.sockets.size() >= CollectOptions::sockets_max) {
+        ++left_out_;
+        return;
+      }
+      socket->space = space;
+      sample_.sockets.push_back(*socket);
+    };
+    const std::size_t first = sample_.sockets.size();
+    for (int attempt = 1;; ++attempt) {
+      const auto done = diag.dump(SOCK_DIAG_BY_FAMILY, std::as_bytes(std::span(&request, 1)), take);
+      if (done) return;
+      if (!done.error().interrupted || attempt == attempts_max) {
+        sample_.notes.push_back(fmt::format("the list of {} sockets of {} is not complete: {}",
+                                            family == AF_INET ? "IPv4" : "IPv6", sample_.spaces[space].name,
+                                            std::strerror(done.error().error)));
+        return;
+      }
+      sample_.sockets.resize(first);
+    }
+  }
+
+  void read_translations(SpaceDoor& door, const std::string& name, Translations& into) {
+    std::expected<void, int> done = std::unexpected(door.tracking_error);
+    if (door.tracking) done = into.read(*door.tracking);
+    unreadable_ += into.unreadable();
+    if (done) return;
+    sample_.notes.push_back(
+        fmt::format("connection tracking of {} cannot be read ({}{}): peers behind service "
+                    "addresses are shown by the service address",
+                    name, std::strerror(done.error()), done.error() == EPERM ? "; root could" : ""));
+  }
+
+  void find_owners() {
+    Owners owners = walk_processes();
+    sample_.processes = std::move(owners.processes);
+    closed_doors_ = owners.closed_doors;
+    for (Socket& socket : sample_.sockets) {
+      if (socket.inode == 0) continue;
+      const Holder holder = owners.holder_of(socket.inode);
+      socket.process = holder.process;
+      socket.fd = holder.fd;
+      if (holder.process == no_index) ++without_owner_;
+    }
+  }
+
+  // Process by process, so that each is opened once.
+  void read_options() {
+    std::vector<std::uint32_t> order;
+    for (std::uint32_t i = 0; i < sample_.sockets.size(); ++i) {
+      const Socket& socket = sample_.sockets[i];
+      if (socket.state != State::listen && socket.inode != 0) order.push_back(i);
+    }
+    std::ranges::sort(order, {}, [this](std::uint32_t i) { return std::pair(sample_.sockets[i].process, i); });
+    OptionsReader reader;
+    for (const std::uint32_t i : order) {
+      Socket& socket = sample_.sockets[i];
+      const Process* const process = sample_.process_of(socket);
+      if (process == nullptr || !reader.read(*process, socket)) ++without_options_;
+    }
+  }
+
+  void write_notes(const std::string& last_refusal) {
+    const bool root = ::geteuid() == 0;
+    if (!refused_.empty()) {
+      sample_.notes.push_back(fmt::format("network namespaces that could not be entered: {} ({}){}", refused_.size(),
+                                          last_refusal, root ? "" : "; root could"));
+    }
+    if (without_owner_ > 0) {
+      sample_.notes.push_back(fmt::format(
+          "sockets of programs that could not be seen: {}{}", without_owner_,
+          closed_doors_ > 0 ? fmt::format(" ({} processes are not ours; root would see them)", closed_doors_) : ""));
+    }
+    if (without_options_ > 0) {
+      sample_.notes.push_back(fmt::format(
+          "sockets whose options could not be read{1}, so that time-outs are assumed to be the defaults: {0}",
+          without_options_, root ? "" : " (root could)"));
+    }
+    if (unreadable_ > 0) sample_.notes.push_back(fmt::format("{} messages of the kernel made no sense", unreadable_));
+    if (left_out_ > 0) sample_.notes.push_back(fmt::format("{} sockets beyond the limit are left out", left_out_));
+  }
+
+  const CollectOptions options_;
+  Sample sample_;
+  Translations own_translations_;
+  std::vector<std::string> refused_;
+  std::size_t unreadable_ = 0;
+  std::size_t left_out_ = 0;
+  std::size_t without_owner_ = 0;
+  std::size_t without_options_ = 0;
+  std::size_t closed_doors_ = 0;
+};
+
+}  // namespace
+
+std::expected<Sample, std::string> collect(std::span<const SpaceName> spaces, const base::Clock& clock,
+                                           const CollectOptions& options) {
+  return Collector(clock, options).run(spaces);
+}
+
+}  // namespace ebb::census

@@ -1,0 +1,21 @@
+// Takes a Sample from the kernel.
+#pragma once
+
+#include <expected>
+#include <span>
+
+#include "census/sample.h"
+#include "census/spaces.h"
+
+namespace ebb::census {
+
+struct CollectOptions {
+  static constexpr std::size_t sockets_max = 2'000'000;
+  bool options = true;  // of sockets, through their owners
+};
+
+// The error: nothing at all could be read. What is only missing is in the notes of the sample.
+std::expected<Sample, std::string> collect(std::span<const SpaceName> spaces, const base::Clock& clock,
+                                           const CollectOptions& options);
+
+}  // namespace ebb::census

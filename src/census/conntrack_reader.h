@@ -1,0 +1,28 @@
+// One message of ctnetlink as an address translation. Pure; translations.h asks the kernel and looks up.
+#pragma once
+
+#include <cstdint>
+#include <expected>
+
+#include "base/address.h"
+#include "census/netlink_reader.h"
+
+namespace ebb::census {
+
+// One direction as the connection tracking sees it.
+struct Tuple {
+  base::Address source;
+  base::Address destination;
+};
+
+struct Tracked {
+  Tuple original;
+  Tuple reply;  // turned round it is the original, unless addresses are translated
+  bool translated() const { return original.source != reply.destination || original.destination != reply.source; }
+};
+
+enum class TrackedFault : std::uint8_t { other_protocol, malformed };
+
+std::expected<Tracked, TrackedFault> read_conntrack_message(Bytes body);
+
+}  // namespace ebb::census

@@ -1,0 +1,31 @@
+// Which sockets are shown: words like `state=established peer=10.1.0.0/16 verdict=stale`, all of which must hold.
+#pragma once
+
+#include <expected>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "census/census.h"
+
+namespace ebb::census {
+
+class Filter {
+ public:
+  // Keys: state, verdict, process, pid, netns, local, peer, port. A word without a key is looked for in the names of
+  // the process and in both addresses. `!` before a word turns it round. The error says what is wrong with a word.
+  static std::expected<Filter, std::string> parse(std::span<const std::string> words);
+
+  bool admits(const Census& census, std::size_t index) const;
+  std::vector<std::uint32_t> select(const Census& census) const;
+
+ private:
+  using Test = std::function<bool(const Census&, const Socket&, const Judgement&)>;
+  static std::expected<Test, std::string> parse_word(std::string_view word);
+
+  std::vector<Test> tests_;
+};
+
+}  // namespace ebb::census

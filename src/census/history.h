@@ -1,0 +1,49 @@
+// What several samples say that one cannot: since when a socket is known, and whose connections only grow in number.
+#pragma once
+
+#include <deque>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "census/sample.h"
+
+namespace ebb::census {
+
+struct Age {
+  std::int64_t ms = 0;
+  bool exact = false;  // else it is at least as old
+};
+
+class History {
+ public:
+  static constexpr std::size_t samples_max = 64;
+  static constexpr std::size_t samples_min = 4;  // before anything is said to grow
+  static constexpr std::uint32_t growth_min = 3;
+
+  void add(const Sample& sample);
+  // Of a socket of the sample that was added last.
+  bool only_grows(const Sample& sample, const Socket& socket) const;
+  std::optional<Age> age(const Socket& socket) const;
+
+ private:
+  // One program, one service at one host.
+  struct Group {
+    std::uint32_t pid = 0;
+    base::Address service;  // the host at the other end, with the port that is served: theirs or ours
+    friend bool operator==(const Group&, const Group&) = default;
+  };
+  struct Hash {
+    std::size_t operator()(const Group& group) const { return group.service.hash() * 31 + group.pid; }
+  };
+  Group group_of(const Sample& sample, const Socket& socket) const;
+  static bool grows(const std::deque<std::uint32_t>& counts);
+
+  std::unordered_map<Group, std::deque<std::uint32_t>, Hash> counts_;  // one for each of the last samples
+  std::unordered_map<std::uint64_t, base::WallTime> first_seen_;       // by cookie
+  std::vector<std::uint64_t> served_;                                  // namespace and port that is listened on; sorted
+  std::size_t samples_ = 0;
+  base::WallTime last_{};
+};
+
+}  // namespace ebb::census

@@ -1,0 +1,65 @@
+#include "census/netlink_socket.h"
+
+#include <sys/socket.h>
+#include <sys/time.h>
+
+#include <cerrno>
+
+namespace ebb::census {
+namespace {
+
+// The kernel fills up to 32 KiB of a dump at a time if the reader offers as much (netlink_dump).
+constexpr std::size_t buffer_bytes = 64 * 1024;
+constexpr timeval answer_patience{.tv_sec = 5, .tv_usec = 0};
+
+}  // namespace
+
+NetlinkSocket::NetlinkSocket(reactor::Descriptor descriptor)
+    : descriptor_(std::move(descriptor)), buffer_(buffer_bytes) {}
+
+std::expected<NetlinkSocket, int> NetlinkSocket::open(int protocol) {
+  reactor::Descriptor descriptor(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, protocol));
+  if (!descriptor) return std::unexpected(errno);
+  if (::setsockopt(descriptor.get(), SOL_SOCKET, SO_RCVTIMEO, &answer_patience, sizeof(answer_patience)) != 0) {
+    return std::unexpected(errno);
+  }
+  return NetlinkSocket(std::move(descriptor));
+}
+
+bool NetlinkSocket::send(std::uint16_t type, Bytes request) {
+  nlmsghdr header{.nlmsg_len = static_cast<std::uint32_t>(sizeof(nlmsghdr) + request.size()),
+                  .nlmsg_type = type,
+                  .nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP,
+                  .nlmsg_seq = ++sequence_};
+  std::vector<std::byte> bytes(header.nlmsg_len);
+  std::memcpy(bytes.data(), &header, sizeof(header));
+  std::memcpy(bytes.data() + sizeof(header), request.data(), request.size());
+  return ::send(descriptor_.get(), bytes.data(), bytes.size(), 0) == static_cast<ssize_t>(bytes.size());
+}
+
+std::expected<void, DumpFault> NetlinkSocket::dump(std::uint16_t type, Bytes request,
+                                                   const std::function<void(const Message&)>& take) {
+  if (!send(type, request)) return std::unexpected(DumpFault{.error = errno});
+  bool interrupted = false;
+  for (;;) {
+    const ssize_t got = ::recv(descriptor_.get(), buffer_.data(), buffer_.size(), MSG_TRUNC);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return std::unexpected(DumpFault{.error = errno});
+    if (static_cast<std::size_t>(got) > buffer_.size()) return std::unexpected(DumpFault{.error = EMSGSIZE});
+    Messages messages(Bytes(buffer_).first(static_cast<std::size_t>(got)));
+    while (const auto message = messages.next()) {
+      if (message->sequence != sequence_) continue;  // left over from a dump that was given up
+      interrupted = interrupted || (message->flags & NLM_F_DUMP_INTR) != 0;
+      if (message->type == NLMSG_ERROR || message->type == NLMSG_DONE) {
+        const auto code = read_as<int>(message->body);
+        if (code && *code < 0) return std::unexpected(DumpFault{.error = -*code});
+        if (interrupted) return std::unexpected(DumpFault{.error = EINTR, .interrupted = true});
+        return {};
+      }
+      take(*message);
+    }
+    if (messages.malformed()) return std::unexpected(DumpFault{.error = EBADMSG});
+  }
+}
+
+}  // namespace ebb::census

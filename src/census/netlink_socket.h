@@ -1,0 +1,37 @@
+// A netlink socket that asks for dumps. It stays in the network namespace that it was opened in, whatever its thread
+// does later.
+#pragma once
+
+#include <expected>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "census/netlink_reader.h"
+#include "reactor/descriptor.h"
+
+namespace ebb::census {
+
+struct DumpFault {
+  int error = 0;             // errno
+  bool interrupted = false;  // the kernel's table changed while it was read: ask again
+};
+
+class NetlinkSocket {
+ public:
+  static std::expected<NetlinkSocket, int> open(int protocol);  // the error is errno
+
+  // Asks, and gives every message of the answer to `take`, inside a buffer that is valid during the call only.
+  std::expected<void, DumpFault> dump(std::uint16_t type, Bytes request,
+                                      const std::function<void(const Message&)>& take);
+
+ private:
+  explicit NetlinkSocket(reactor::Descriptor descriptor);
+  bool send(std::uint16_t type, Bytes request);
+
+  reactor::Descriptor descriptor_;
+  std::vector<std::byte> buffer_;
+  std::uint32_t sequence_ = 0;
+};
+
+}  // namespace ebb::census

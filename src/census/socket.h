@@ -1,0 +1,104 @@
+// One TCP socket as the kernel describes it: plain facts, no opinion. 100,000 of them have to fit into memory, hence
+// numbers; names of processes and namespaces are in the Sample that it belongs to.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+#include "base/address.h"
+
+namespace ebb::census {
+
+enum class State : std::uint8_t {  // the kernel's numbers (net/tcp_states.h)
+  unknown,
+  established,
+  syn_sent,
+  syn_recv,
+  fin_wait1,
+  fin_wait2,
+  time_wait,
+  closed,
+  close_wait,
+  last_ack,
+  listen,
+  closing,
+  new_syn_recv,
+};
+inline constexpr std::array<std::string_view, 13> state_names = {
+    "UNKNOWN", "ESTAB",      "SYN-SENT", "SYN-RECV", "FIN-WAIT-1", "FIN-WAIT-2", "TIME-WAIT",
+    "CLOSED",  "CLOSE-WAIT", "LAST-ACK", "LISTEN",   "CLOSING",    "SYN-RECV"};
+constexpr std::string_view name(State state) { return state_names[static_cast<std::size_t>(state)]; }
+
+enum class Timer : std::uint8_t { none, retransmit, keepalive, time_wait, persist };  // idiag_timer
+inline constexpr std::array<std::string_view, 5> timer_names = {"off", "on", "keepalive", "timewait", "persist"};
+constexpr std::string_view name(Timer timer) { return timer_names[static_cast<std::size_t>(timer)]; }
+
+// What a program may have set on its socket. The kernel tells it only to whoever holds the socket.
+struct Options {
+  bool known = false;
+  bool keepalive = false;
+  std::uint32_t keepalive_idle_s = 0;
+  std::uint32_t keepalive_interval_s = 0;
+  std::uint32_t keepalive_probes = 0;
+  std::uint32_t user_timeout_ms = 0;  // 0: not set
+  std::uint32_t rto_max_ms = 0;
+  std::uint32_t syn_retries = 0;
+};
+
+inline constexpr std::uint32_t no_index = ~std::uint32_t{0};
+
+struct Socket {
+  std::uint64_t cookie = 0;  // the kernel's name for this socket: never used again
+  base::Address local;
+  base::Address peer;
+  base::Address real_peer;  // behind address translation; invalid: none that we know of
+  State state = State::unknown;
+  Timer timer = Timer::none;
+  std::uint32_t timer_ms = 0;     // left
+  std::uint32_t timer_count = 0;  // retransmissions, or probes without an answer
+  std::uint32_t receive_queue = 0;
+  std::uint32_t send_queue = 0;
+  std::uint32_t uid = 0;
+  std::uint32_t inode = 0;  // 0: no program holds it
+  std::uint32_t mark = 0;
+  std::uint32_t interface = 0;
+  std::uint64_t memory = 0;  // bytes of buffers
+  std::uint64_t cgroup = 0;
+
+  // TCP_INFO. Not there for TIME-WAIT and for what was not accepted yet.
+  bool has_info = false;
+  std::uint32_t retransmits = 0;  // time-outs since the last progress
+  std::uint32_t probes = 0;
+  std::uint32_t backoff = 0;
+  std::uint32_t rto_us = 0;
+  std::uint32_t rtt_us = 0;
+  std::uint32_t rtt_variance_us = 0;
+  std::uint32_t unacknowledged = 0;  // segments
+  std::uint32_t not_sent = 0;        // bytes
+  std::uint32_t last_sent_ms = 0;    // ago, as all three; a connection that never sent counts from its beginning
+  std::uint32_t last_received_ms = 0;
+  std::uint32_t last_acknowledged_ms = 0;
+  std::uint32_t segments_sent = 0;  // with data
+  std::uint32_t segments_received = 0;
+  std::uint64_t bytes_acknowledged = 0;
+  std::uint64_t bytes_received = 0;
+  std::uint32_t stalls = 0;      // times that the retransmission timer fired after progress (Linux 6.7)
+  std::uint32_t stalled_ms = 0;  // in all of them, the present one included
+
+  Options options;
+  std::uint32_t fd = 0;
+  std::uint32_t process = no_index;  // in Sample::processes
+  std::uint32_t space = 0;           // in Sample::spaces
+
+  // Without a program: not yet accepted, or no longer held. The kernel tells the two apart by the state.
+  bool unaccepted() const { return inode == 0 && (state == State::established || state == State::close_wait); }
+  bool abandoned() const {
+    return inode == 0 && (state == State::fin_wait1 || state == State::fin_wait2 || state == State::closing ||
+                          state == State::last_ack);
+  }
+  // Where its packets really go.
+  const base::Address& far_end() const { return real_peer.valid() ? real_peer : peer; }
+};
+
+}  // namespace ebb::census

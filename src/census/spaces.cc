@@ -1,0 +1,103 @@
+#include "census/spaces.h"
+
+#include <fcntl.h>
+#include <linux/netlink.h>
+#include <sched.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <thread>
+#include <utility>
+
+#include "reactor/descriptor.h"
+
+namespace ebb::census {
+namespace {
+
+constexpr const char* named_folder = "/run/netns";
+constexpr const char* own_path = "/proc/self/ns/net";
+
+// /proc/sys/net shows the namespace of whoever reads. Files of newer kernels may be missing.
+Limits read_limits() {
+  Limits limits;
+  each_limit(limits, [](const char* name, std::uint32_t& value) {
+    std::ifstream file(std::string("/proc/sys/net/ipv4/") + name);
+    std::uint32_t found = 0;
+    if (file >> found) value = found;
+  });
+  return limits;
+}
+
+std::expected<SpaceDoor, std::string> open_here() {
+  auto diag = NetlinkSocket::open(NETLINK_SOCK_DIAG);
+  if (!diag) return std::unexpected(std::string("sock_diag: ") + std::strerror(diag.error()));
+  SpaceDoor door{.diag = std::move(*diag), .limits = read_limits()};
+  auto tracking = NetlinkSocket::open(NETLINK_NETFILTER);
+  if (tracking) {
+    door.tracking = std::move(*tracking);
+  } else {
+    door.tracking_error = tracking.error();
+  }
+  return door;
+}
+
+bool is_number(const std::string& text) {
+  return !text.empty() && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
+}
+
+}  // namespace
+
+SpaceName named_space(const std::string& name_or_path) {
+  if (name_or_path.find('/') != std::string::npos) return {name_or_path, name_or_path};
+  return {name_or_path, std::string(named_folder) + "/" + name_or_path};
+}
+
+SpaceName space_of(std::uint32_t pid) {
+  const std::string number = std::to_string(pid);
+  return {"pid " + number, "/proc/" + number + "/ns/net"};
+}
+
+std::vector<SpaceName> all_spaces() {
+  std::vector<SpaceName> spaces;
+  std::set<std::pair<dev_t, ino_t>> seen;
+  const auto add = [&](SpaceName space, const std::string& path) {
+    struct stat facts{};
+    if (::stat(path.c_str(), &facts) != 0 || !seen.emplace(facts.st_dev, facts.st_ino).second) return;
+    spaces.push_back(std::move(space));
+  };
+  add({"this", ""}, own_path);
+  std::error_code error;
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(named_folder, error)) {
+    names.push_back(entry.path().filename().string());
+  }
+  std::ranges::sort(names);
+  for (const std::string& name : names) add(named_space(name), named_space(name).path);
+  for (const auto& entry : std::filesystem::directory_iterator("/proc", error)) {
+    const std::string number = entry.path().filename().string();
+    if (is_number(number)) add({"pid " + number, "/proc/" + number + "/ns/net"}, "/proc/" + number + "/ns/net");
+  }
+  return spaces;
+}
+
+std::expected<SpaceDoor, std::string> open_space(const SpaceName& space) {
+  if (space.path.empty()) return open_here();
+  std::expected<SpaceDoor, std::string> door = std::unexpected(std::string());
+  std::jthread([&] {
+    const reactor::Descriptor target(::open(space.path.c_str(), O_RDONLY | O_CLOEXEC));
+    if (!target || ::setns(target.get(), CLONE_NEWNET) != 0) {
+      door = std::unexpected(space.path + ": " + std::strerror(errno));
+      return;
+    }
+    door = open_here();
+  }).join();
+  return door;
+}
+
+}  // namespace ebb::census

@@ -1,0 +1,86 @@
+// What is to be thought of a socket, why, and what to do about it. Pure: a table of rules over the facts of one socket
+// and what all sockets together say about its peer; the first rule that holds decides.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+#include "census/give_up.h"
+
+namespace ebb::census {
+
+enum class Verdict : std::uint8_t {  // the worst first
+  stale,
+  half_open_suspect,
+  orphan,
+  leaking,
+  unprotected,
+  idle,
+  active,
+  closing,
+  listening,
+};
+inline constexpr std::array<std::string_view, 9> verdict_names = {
+    "stale", "half-open suspect", "orphan", "leaking", "unprotected", "idle", "active", "closing", "listening"};
+constexpr std::string_view name(Verdict verdict) { return verdict_names[static_cast<std::size_t>(verdict)]; }
+
+enum class Reason : std::uint8_t {
+  listening,
+  kernel_ends_it,
+  peer_removed,
+  host_silent,
+  syn_unanswered,
+  data_unanswered,
+  fin_unanswered,
+  window_unanswered,
+  probes_unanswered,
+  never_accepted,
+  never_closed,
+  peer_never_closes,
+  only_grows,
+  half_closed,
+  opening,
+  unaccepted,
+  data_flows,
+  outlives_limit,
+  idle_keepalive,
+  idle_bare,
+};
+
+struct ReasonFacts {
+  Reason reason;
+  Verdict verdict;
+  std::string_view why;
+  std::string_view remedy;  // "": nothing to do
+};
+const ReasonFacts& facts(Reason reason);
+
+struct Policy {
+  std::int64_t quiet_ms = 10'000;      // no data for so long: not active
+  std::int64_t limit_ms = 5 * 60'000;  // what nobody would end within this is unprotected
+  std::int64_t orphan_ms = 60'000;     // the other side has closed and nothing happened for so long
+  std::uint32_t time_outs = 2;         // unanswered ones that make a suspect
+};
+
+// What one socket does not know about itself.
+struct Surroundings {
+  bool peer_removed = false;  // by the list of those that are gone
+  bool host_silent = false;   // several sockets to that host agree
+  bool only_grows = false;    // its program opens more and more of its kind
+};
+
+struct Judgement {
+  Reason reason = Reason::idle_bare;
+  GiveUp give_up;
+  Verdict verdict() const { return facts(reason).verdict; }
+};
+
+Judgement judge(const Socket& socket, const Limits& limits, const Policy& policy, const Surroundings& surroundings);
+
+// No answer, and at least `times` were due.
+bool is_stalled(const Socket& socket, std::uint32_t times);
+// It carries data both ways, or could.
+bool is_open(State state);
+
+}  // namespace ebb::census

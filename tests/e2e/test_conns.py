@@ -1,0 +1,520 @@
+"""`ebbgate conns` against real sockets: a zoo of more than 200 in all states, and deaths that were foretold."""
+
+import datetime
+import errno
+import json
+import os
+import pathlib
+import pty
+import resource
+import select
+import signal
+import socket
+import subprocess
+import termios
+import threading
+import time
+
+import pytest
+
+import namespaces
+from router import BINARY, wait_until
+
+TCP_KEEPIDLE, TCP_KEEPINTVL, TCP_KEEPCNT, TCP_SYNCNT, TCP_USER_TIMEOUT, TCP_RTO_MAX_MS = 4, 5, 6, 7, 18, 44
+
+
+def conns(*arguments, status=0, **more):
+    done = subprocess.run([BINARY, "conns", *map(str, arguments)], capture_output=True, text=True, timeout=60, **more)
+    assert done.returncode == status, done.stderr
+    return done
+
+
+def census(*arguments):
+    return json.loads(conns("--json", *arguments).stdout)
+
+
+def find(answer, one):
+    """What the census says of a socket."""
+    host, port = one.getsockname()[:2]
+    return next(each for each in answer["sockets"] if each["local"] == f"{host}:{port}" and each["fd"] == one.fileno())
+
+
+def tcp(one, **options):
+    for name, value in options.items():
+        one.setsockopt(socket.IPPROTO_TCP, globals()["TCP_" + name], value)
+
+
+def keepalive(one, idle, interval, count):
+    one.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    tcp(one, KEEPIDLE=idle, KEEPINTVL=interval, KEEPCNT=count)
+
+
+def fill(one):
+    """Writes until the peer's window and our buffer are full."""
+    one.setblocking(False)
+    quiet_since = time.monotonic()
+    while time.monotonic() - quiet_since < 0.5:
+        try:
+            one.send(bytes(65536))
+            quiet_since = time.monotonic()
+        except BlockingIOError:
+            time.sleep(0.01)
+
+
+@pytest.fixture
+def cable():
+    refusal = namespaces.refusal()
+    if refusal:
+        pytest.skip(refusal)
+    made = []
+
+    def make(networks=(0,)):
+        made.append(namespaces.Cable(f"c{len(made)}", networks))
+        return made[-1]
+
+    yield make
+    for each in made:
+        each.close()
+
+
+def test_own_sockets_with_owner_descriptor_and_exact_age():
+    with socket.create_server(("127.0.0.1", 0)) as listener, socket.create_connection(listener.getsockname()) as one:
+        listener.accept()[0].close()
+        said = find(census(f"pid={os.getpid()}"), one)
+        assert said["pid"] == os.getpid() and said["state"] == "CLOSE-WAIT" and said["peer"] == "127.0.0.1:%d" % listener.getsockname()[1]
+        assert said["age_exact"] and 0 <= said["age_ms"] < 10_000
+        assert find(census("state=listen"), listener)["verdict"] == "listening"
+        table = conns(f"port={listener.getsockname()[1]}")
+        assert "CLOSE-WAIT" in table.stdout and f"/{os.getpid()} fd {one.fileno()}" in table.stdout
+        assert "VERDICT" in table.stdout.splitlines()[0] and "3 sockets: 2 closing, 1 listening" in table.stderr
+
+
+def test_ipv6_and_options_that_only_the_owner_knows():
+    with socket.create_server(("::1", 0), family=socket.AF_INET6) as listener:
+        one = socket.create_connection(listener.getsockname()[:2])
+        keepalive(one, 33, 7, 3)
+        tcp(one, USER_TIMEOUT=4500)
+        said = next(each for each in census("state=established")["sockets"] if each["fd"] == one.fileno() and each["pid"] == os.getpid())
+        assert said["local"].startswith("[::1]:")
+        assert said["options"]["keepalive_idle_s"] == 33 and said["options"]["user_timeout_ms"] == 4500
+        assert said["gives_up"]["by"] == "user_timeout" and not said["gives_up"]["assumed"]
+        one.close()
+
+
+def test_an_ordinary_user_is_told_what_root_would_see(tmp_path):
+    if os.geteuid() != 0:
+        pytest.skip("becoming an ordinary user needs root")
+    binary = tmp_path / "ebbgate"
+    binary.write_bytes(pathlib.Path(BINARY).read_bytes())
+    for each in (binary, *binary.parents[:3]):
+        each.chmod(0o755)
+    with socket.create_server(("127.0.0.1", 0)) as listener, socket.create_connection(listener.getsockname()) as one:
+        done = subprocess.run([binary, "conns", f"port={one.getsockname()[1]}"], capture_output=True, text=True, user=65534, group=65534,
+                              timeout=60)
+        assert done.returncode == 0, done.stderr
+        line = next(each for each in done.stdout.splitlines() if each.split()[3].endswith(f":{one.getsockname()[1]}"))
+        assert "ESTAB" in line and line.rstrip().endswith("-")
+        assert "root would see them" in done.stderr and "options of" in done.stderr
+
+
+def test_wrong_words_are_explained():
+    assert "there is state, verdict" in conns("stat=x", status=1).stderr
+    assert "NAME" in conns("--help").stdout and "--why" in conns("--help").stdout
+    assert "No such file" in conns("--netns", "ebb-there-is-none", status=1).stderr
+    assert "there is no socket" in conns("--why", "192.0.2.1:9", status=1).stderr
+    conns("--json", "--watch", status=2)
+
+
+class Zoo:
+    """Sockets by the verdict that is due."""
+
+    def __init__(self, wire):
+        self.wire, self.due = wire, {}
+        self.listener = wire.listen()
+        self.busy = []
+
+    def add(self, verdict, one):
+        self.due[one] = verdict
+
+    def pair(self, host):
+        return self.wire.pair(self.listener, host)
+
+    def populate(self):
+        wire = self.wire
+        for i in range(30):
+            one, other = self.pair("10.99.0.2")
+            self.busy.append((one, other))
+            self.add("active", one)
+        for i in range(40):
+            one, _ = self.pair("10.99.0.2")
+            if i % 2:
+                keepalive(one, 2, 1, 2)
+            self.add("idle", one)
+        for i in range(10):
+            self.add("listening", wire.listen(side=wire.near))
+        for i in range(20):
+            one, other = self.pair("10.99.0.3")
+            other.close()
+            self.add("orphan", one)
+            one, _ = self.pair("10.99.0.3")
+            one.shutdown(socket.SHUT_WR)
+            self.add("orphan", one)
+        for i in range(10):
+            self.add("stale", self.pair("10.99.0.9")[0])  # by the list of those that are gone
+        for i in range(5):
+            one, _ = self.pair("10.99.0.4")
+            fill(one)  # its peer lives and answers, it only does not read
+            self.add("active", one)
+        suspects = [self.pair(f"10.99.1.{10 + i}")[0] for i in range(30)]
+        probed = [self.pair(f"10.99.1.{50 + i}")[0] for i in range(15)]
+        stuck = [self.pair(f"10.99.1.{70 + i}")[0] for i in range(4)]
+        closing = [self.pair(f"10.99.1.{80 + i}")[0] for i in range(10)]
+        stale = [self.pair("10.99.1.90")[0] for i in range(20)]
+        for one in stuck:
+            fill(one)
+        wire.cut(1)
+        for i, one in enumerate(suspects):
+            if i % 3 == 0:
+                tcp(one, USER_TIMEOUT=60_000)
+            one.send(b"into the dark")
+        for one in probed:
+            keepalive(one, 1, 1, 60)
+        for one in stale[:10]:
+            one.send(b"into the dark")
+        for one in suspects + probed + stuck:
+            self.add("half-open suspect", one)
+        for one in stale:
+            self.add("stale", one)  # also the idle ones: the others prove it
+        self.closed = [one.getsockname()[1] for one in closing]
+        for one in closing:
+            one.close()
+        for i in range(20):
+            one = wire.client()
+            one.setblocking(False)
+            one.connect_ex((f"10.99.2.{2 + i}", 80))
+            self.add("half-open suspect", one)
+
+    def keep_busy(self):
+        for one, other in self.busy:
+            one.send(b"ping")
+            other.recv(16)
+            other.send(b"pong")
+            one.recv(16)
+
+
+def test_every_verdict_of_a_zoo_is_right(cable):
+    wire = cable(networks=(0, 1))
+    wire.ip(wire.near, "route add 10.99.2.0/24 via 10.99.0.2")  # where nobody answers
+    zoo = Zoo(wire)
+    zoo.populate()
+    for i in range(10):  # closed whole, while the other end stays: the kernel waits for it alone
+        zoo.pair("10.99.0.5")[0].close()
+    for i in range(10):
+        one, other = zoo.pair("10.99.0.6")
+        one.close()
+        other.close()
+    time.sleep(8)
+    zoo.keep_busy()
+    answer = census("--netns", wire.near, "--quiet", "3s", "--orphan", "3s", "--limit", "1h", "--gone", "10.99.0.9")
+    assert len(answer["sockets"]) >= 200
+    wrong = []
+    for one, verdict in zoo.due.items():
+        said = find(answer, one)
+        assert said["why"] and (said["verdict"] in ("idle", "active", "closing", "listening") or said["remedy"])
+        if said["verdict"] != verdict:
+            wrong.append((verdict, said))
+    assert not wrong, f"{len(wrong)} of {len(zoo.due)}: {wrong[0]}"
+    without_owner = [each for each in answer["sockets"] if each["inode"] == 0]
+    dark = [each for each in without_owner if int(each["local"].split(":")[1]) in zoo.closed]
+    assert {each["verdict"] for each in dark} == {"half-open suspect"} and len(dark) == 10
+    assert {each["verdict"] for each in without_owner if each not in dark} == {"closing"}
+    assert sum(each["timer"] == "timewait" for each in without_owner) == 20
+    # What is quiet and would not be noticed within the limit, unless keepalive looks after it.
+    strict = census("--netns", wire.near, "--quiet", "3s", "--orphan", "3s", "--limit", "5s")
+    for one in (one for one, verdict in zoo.due.items() if verdict == "idle"):
+        said = find(strict, one)
+        assert said["verdict"] == ("idle" if said["timer"] == "keepalive" else "unprotected"), said
+
+
+def test_handshakes_that_nobody_confirms(cable):
+    wire = cable(networks=(0, 1))
+    wire.cut(1)
+    listener = wire.listen()
+    for i in range(5):
+        one = wire.client()
+        one.bind(("10.99.1.1", 0))
+        one.setblocking(False)
+        one.connect_ex(("10.99.1.2", listener.getsockname()[1]))
+    time.sleep(4.5)
+    waiting = census("--netns", wire.far, "state=syn-recv")["sockets"]
+    assert len(waiting) == 5
+    assert {each["verdict"] for each in waiting} == {"half-open suspect"} and all(each["gives_up"]["by"] == "handshake" for each in waiting)
+
+
+class Doomed:
+    """A socket whose end is foretold at several moments and then seen."""
+
+    def __init__(self, label, one):
+        self.label, self.one, self.foretold, self.ended = label, one, [], None
+
+
+def foretell(wire, doomed):
+    answer = census("--netns", wire.near)
+    at = datetime.datetime.fromisoformat(answer["at"]).timestamp()
+    for each in doomed:
+        if each.ended is None:
+            said = find(answer, each.one)
+            assert "in_ms" in said["gives_up"], (each.label, said)
+            each.foretold.append((at, at + said["gives_up"]["in_ms"] / 1000, said))
+
+
+def test_the_kernel_gives_up_when_it_was_foretold(cable):
+    wire = cable(networks=(0, 1))
+    wire.ip(wire.near, "route add 10.99.2.0/24 via 10.99.0.2")
+    for key, value in {"tcp_retries2": 6, "tcp_orphan_retries": 4}.items():
+        wire.sysctl(wire.near, f"ipv4/{key}", value)
+    listener = wire.listen()
+    pairs = iter([wire.pair(listener, f"10.99.1.{2 + i}")[0] for i in range(12)])
+    doomed = []
+
+    def add(label, one, send=False):
+        one.setblocking(False)
+        doomed.append(Doomed(label, one))
+        if send:
+            one.send(b"into the dark")
+
+    closed_window = next(pairs)
+    fill(closed_window)
+    probed = [next(pairs) for _ in range(3)]
+    for one, settings in zip(probed, ((3, 2, 4), (2, 1, 3), (2, 3, 3))):
+        keepalive(one, *settings)
+    tcp(probed[1], USER_TIMEOUT=10_000)
+    wire.cut(1)
+    add("data", next(pairs), send=True)
+    both = next(pairs)
+    keepalive(both, 1, 1, 2)
+    add("data with keepalive, which does not count", both, send=True)
+    for limit in (4_000, 12_000):
+        one = next(pairs)
+        tcp(one, USER_TIMEOUT=limit)
+        add(f"data with a user timeout of {limit} ms", one, send=True)
+    one = next(pairs)
+    try:
+        tcp(one, RTO_MAX_MS=1000)
+        add("data with an RTO of at most 1 s", one, send=True)
+    except OSError as error:
+        assert error.errno == errno.ENOPROTOOPT  # before Linux 6.15
+    add("window", closed_window)
+    for label, one in zip(("keepalive", "keepalive with a user timeout", "slow keepalive"), probed):
+        add(label, one)
+    for label, options in {"syn": {"SYNCNT": 3}, "syn with a user timeout": {"USER_TIMEOUT": 6_500}}.items():
+        one = wire.client()
+        tcp(one, **options)
+        one.setblocking(False)
+        one.connect_ex(("10.99.2.2", 80))
+        doomed.append(Doomed(label, one))
+    started = time.time()
+    poll = select.poll()
+    by_number = {each.one.fileno(): each for each in doomed}
+    for number in by_number:
+        poll.register(number, 0)
+    next_look = started + 1
+    while by_number and time.time() < started + 90:
+        for number, _ in poll.poll(20):
+            by_number.pop(number).ended = time.time()
+            poll.unregister(number)
+        if time.time() >= next_look:
+            foretell(wire, doomed)
+            next_look += 2.5
+    assert not by_number, [each.label for each in by_number.values()]
+    misses = []
+    for each in doomed:
+        assert each.foretold, each.label
+        for at, end, said in each.foretold:
+            # A tenth of what was left, or what the kernel's timer wheel rounds times of 4 to 16 s to.
+            if abs(end - each.ended) > max(0.1 * (each.ended - at), 0.3):
+                misses.append((each.label, round(end - at, 2), round(each.ended - at, 2), said["timer"], said["timer_count"]))
+    assert not misses, misses
+
+
+def test_what_no_program_holds_ends_when_it_was_foretold(cable):
+    wire = cable(networks=(0, 1))
+    wire.sysctl(wire.near, "ipv4/tcp_orphan_retries", 5)
+    one, _ = wire.pair(wire.listen(), "10.99.1.2")
+    local = "%s:%d" % one.getsockname()
+    wire.cut(1)
+    one.send(b"into the dark")
+    one.close()
+    time.sleep(1)
+
+    def look():
+        at = time.time()
+        return at, next((each for each in census("--netns", wire.near)["sockets"] if each["local"] == local), None)
+
+    at, said = look()
+    assert said["inode"] == 0 and said["gives_up"]["by"] == "retransmissions"
+    foretold = at + said["gives_up"]["in_ms"] / 1000
+    wait_until(lambda: look()[1] is None, seconds=40, what="the end of the socket")
+    assert abs(time.time() - foretold) < max(0.1 * (time.time() - at), 0.5)
+
+
+def test_the_real_peer_behind_a_service_address(cable):
+    wire = cable()
+    port = wire.listen().getsockname()[1]
+    rule = ["iptables", "-t", "nat", "-A", "OUTPUT", "-d", "192.0.2.10", "-p", "tcp", "--dport", "443", "-j", "DNAT", "--to", f"10.99.0.7:{port}"]
+    made = subprocess.run(["ip", "netns", "exec", wire.near, *rule], capture_output=True, text=True)
+    if made.returncode != 0:
+        pytest.skip(f"no address translation here: {made.stderr}")
+    wire.ip(wire.near, "route add default via 10.99.0.2")
+    one = wire.client()
+    one.connect(("192.0.2.10", 443))
+    said = find(census("--netns", wire.near, "peer=10.99.0.7"), one)
+    assert said["peer"] == "192.0.2.10:443" and said["real_peer"] == f"10.99.0.7:{port}"
+    assert f"192.0.2.10:443>10.99.0.7:{port}" in conns("--netns", wire.near).stdout
+    assert census("--netns", wire.near, "--gone", "10.99.0.7", "verdict=stale")["sockets"]
+    text = conns("--netns", wire.near, "--why", "192.0.2.10:443").stdout
+    assert f"the real peer is 10.99.0.7:{port}" in text and "924.6 s (tcp_retries2 = 15)" in text
+
+
+def test_namespaces_are_found_by_name_process_and_all_at_once(cable):
+    wire = cable()
+    one, _ = wire.pair(wire.listen(), "10.99.0.2")
+    with subprocess.Popen(["ip", "netns", "exec", wire.near, "sleep", "60"]) as sleeper:
+        wait_until(lambda: pathlib.Path(f"/proc/{sleeper.pid}/comm").read_text() == "sleep\n", what="the namespace")
+        try:
+            assert find(census("--pid", sleeper.pid), one)
+            assert find(census("--netns", f"/proc/{sleeper.pid}/ns/net"), one)
+        finally:
+            sleeper.kill()
+    everything = census("--all")
+    assert {wire.near, wire.far, "this"} <= {each["name"] for each in everything["namespaces"]}
+    assert find(everything, one)["netns"] == wire.near
+    assert wire.near in conns("--all", "--by", "peer", "peer=10.99.0.0/24").stdout or "10.99.0.2" in conns("--all", "--by", "peer").stdout
+
+
+def leak(wire, listener, stop):
+    """A prober with a new transport for each probe."""
+    while not stop.wait(0.1):
+        wire.pair(listener, "10.99.0.2")
+
+
+def test_connections_that_only_grow_are_leaking_and_recorded(cable, tmp_path):
+    wire = cable()
+    listener = wire.listen()
+    steady = [wire.pair(listener, "10.99.0.3")[0] for _ in range(5)]
+    stop = threading.Event()
+    prober = threading.Thread(target=leak, args=(wire, listener, stop))
+    prober.start()
+    file = tmp_path / "night.jsonl"
+    try:
+        answer = census("--netns", wire.near, "--samples", 6, "--every", "400ms", "--record", file)
+    finally:
+        stop.set()
+        prober.join()
+    growing = [each for each in answer["sockets"] if each["peer"].startswith("10.99.0.2:")]
+    assert len(growing) > 5 and {each["verdict"] for each in growing} == {"leaking"}
+    assert {each["pid"] for each in growing} == {os.getpid()}
+    assert {find(answer, one)["verdict"] for one in steady} == {"active"}
+    again = census("--replay", file)
+    assert again["sockets"] == answer["sockets"] and again["at"] == answer["at"]
+    assert "leaking" in conns("--replay", file, "--by", "process").stdout
+    file.write_text(file.read_text()[:-30])
+    assert "line" in conns("--replay", file, status=1).stderr
+
+
+class Watch:
+    """`conns --watch` on a terminal of its own."""
+
+    def __init__(self, *arguments):
+        self.terminal, inner = pty.openpty()
+        self.inner = inner
+        self.before = termios.tcgetattr(inner)
+        self.process = subprocess.Popen([BINARY, "conns", "--watch", "--every", "200ms", *arguments], stdin=inner, stdout=inner, stderr=inner)
+        self.seen = b""
+
+    def read_until(self, text):
+        deadline = time.monotonic() + 20
+        while text not in self.seen:
+            assert time.monotonic() < deadline, self.seen[-2000:]
+            if select.select([self.terminal], [], [], 0.2)[0]:
+                self.seen += os.read(self.terminal, 65536)
+        self.seen = self.seen.split(text, 1)[1]
+
+    def type(self, text):
+        os.write(self.terminal, text)
+
+    def ended_well(self):
+        self.read_until(b"\x1b[?25h\x1b[?1049l")
+        status = self.process.wait(20)
+        restored = termios.tcgetattr(self.inner) == self.before
+        os.close(self.terminal)
+        os.close(self.inner)
+        return status == 0 and restored
+
+
+def test_watch_follows_its_keys_and_gives_the_terminal_back():
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+        watch = Watch()
+        watch.read_until(b"\x1b[?1049h")
+        watch.read_until(b"sort: verdict")
+        watch.type(b"s")
+        watch.read_until(b"sort: queue")
+        watch.type(b"gg")
+        watch.read_until(b"group: peer")
+        watch.type(b"gg/")
+        watch.read_until(b"filter: _")
+        watch.type(b"port=%d\r" % port)
+        watch.read_until(b"1 sockets: 1 listening")
+        watch.type(b"\x1b[B\x1b[6~p")
+        watch.read_until(b"(paused)")
+        watch.type(b"q")
+        assert watch.ended_well()
+
+
+@pytest.mark.parametrize("end", ["term", "interrupt key", "hangup"])
+def test_watch_gives_the_terminal_back_however_it_ends(end):
+    watch = Watch()
+    watch.read_until(b"sort: verdict")
+    if end == "interrupt key":
+        watch.type(b"\x03")
+    else:
+        watch.process.send_signal(signal.SIGTERM if end == "term" else signal.SIGHUP)
+    assert watch.ended_well()
+
+
+def test_watch_without_a_terminal_says_so():
+    assert "needs a terminal" in conns("--watch", status=1, stdin=subprocess.DEVNULL).stderr
+
+
+@pytest.mark.slow
+def test_a_hundred_thousand_sockets_within_a_second_and_100_mib(cable):
+    """50,000 connections inside one namespace: 100,000 ends, and their owner's descriptors."""
+    wire = cable()
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = 110_000
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, max(wanted, hard)))
+    except (ValueError, OSError):
+        pytest.skip("so many descriptors are not allowed here")
+    try:
+        wire.sysctl(wire.near, "ipv4/ip_local_port_range", "1024 65535")
+        listeners = [wire.listen(f"127.0.0.{i + 1}", side=wire.near, backlog=4096) for i in range(2)]
+        for i in range(50_000):
+            wire.pair(listeners[i % 2], f"127.0.0.{i % 2 + 1}")
+        best = None
+        for mode in ([], ["--json"], ["--by", "process"]):
+            times = []
+            for _ in range(3):
+                started = time.monotonic()
+                with subprocess.Popen([BINARY, "conns", "--netns", wire.near, *mode], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as one:
+                    _, status, usage = os.wait4(one.pid, 0)
+                    one.returncode = os.waitstatus_to_exitcode(status)
+                times.append(time.monotonic() - started)
+                assert one.returncode == 0
+            best = min(times)
+            print(f"100,000 sockets {mode}: {best:.3f} s, {usage.ru_maxrss / 1024:.0f} MiB")
+            assert best < 1 and usage.ru_maxrss < 100 * 1024, (mode, times, usage.ru_maxrss)
+    finally:
+        wire.close()
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
