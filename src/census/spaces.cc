@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -47,6 +46,17 @@ std::expected<SpaceDoor, std::string> open_here() {
   return door;
 }
 
+// Sorted; none if the folder cannot be read.
+std::vector<std::string> names_in(const char* folder) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+    names.push_back(entry->path().filename().string());
+  }
+  std::ranges::sort(names);
+  return names;
+}
+
 bool is_number(const std::string& text) {
   return !text.empty() && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
 }
@@ -72,15 +82,8 @@ std::vector<SpaceName> all_spaces() {
     spaces.push_back(std::move(space));
   };
   add({"this", ""}, own_path);
-  std::error_code error;
-  std::vector<std::string> names;
-  for (const auto& entry : std::filesystem::directory_iterator(named_folder, error)) {
-    names.push_back(entry.path().filename().string());
-  }
-  std::ranges::sort(names);
-  for (const std::string& name : names) add(named_space(name), named_space(name).path);
-  for (const auto& entry : std::filesystem::directory_iterator("/proc", error)) {
-    const std::string number = entry.path().filename().string();
+  for (const std::string& name : names_in(named_folder)) add(named_space(name), named_space(name).path);
+  for (const std::string& number : names_in("/proc")) {
     if (is_number(number)) add({"pid " + number, "/proc/" + number + "/ns/net"}, "/proc/" + number + "/ns/net");
   }
   return spaces;

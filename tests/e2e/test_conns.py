@@ -395,7 +395,8 @@ def test_namespaces_are_found_by_name_process_and_all_at_once(cable):
     everything = census("--all")
     assert {wire.near, wire.far, "this"} <= {each["name"] for each in everything["namespaces"]}
     assert find(everything, one)["netns"] == wire.near
-    assert wire.near in conns("--all", "--by", "peer", "peer=10.99.0.0/24").stdout or "10.99.0.2" in conns("--all", "--by", "peer").stdout
+    groups = conns("--all", "--by", "peer", f"netns={wire.near}").stdout.splitlines()
+    assert [line.split()[:2] for line in groups] == [["PEER", "SOCKETS"], ["10.99.0.2", "1"]]
 
 
 def leak(wire, listener, stop):
@@ -493,6 +494,16 @@ def test_watch_without_a_terminal_says_so():
     assert "needs a terminal" in conns("--watch", status=1, stdin=subprocess.DEVNULL).stderr
 
 
+def timed(arguments):
+    """Seconds of CPU (it is one thread, and others may use the machine), MiB, seconds by the clock."""
+    started = time.monotonic()
+    with subprocess.Popen([BINARY, *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as one:
+        _, status, usage = os.wait4(one.pid, 0)
+        one.returncode = os.waitstatus_to_exitcode(status)
+    assert one.returncode == 0
+    return usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024, time.monotonic() - started
+
+
 @pytest.mark.slow
 def test_a_hundred_thousand_sockets_within_a_second_and_100_mib(cable):
     """50,000 connections inside one namespace: 100,000 ends, and their owner's descriptors."""
@@ -508,19 +519,11 @@ def test_a_hundred_thousand_sockets_within_a_second_and_100_mib(cable):
         listeners = [wire.listen(f"127.0.0.{i + 1}", side=wire.near, backlog=4096) for i in range(2)]
         for i in range(50_000):
             wire.pair(listeners[i % 2], f"127.0.0.{i % 2 + 1}")
-        best = None
         for mode in ([], ["--json"], ["--by", "process"]):
-            times = []
-            for _ in range(3):
-                started = time.monotonic()
-                with subprocess.Popen([BINARY, "conns", "--netns", wire.near, *mode], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as one:
-                    _, status, usage = os.wait4(one.pid, 0)
-                    one.returncode = os.waitstatus_to_exitcode(status)
-                times.append(time.monotonic() - started)
-                assert one.returncode == 0
-            best = min(times)
-            print(f"100,000 sockets {mode}: {best:.3f} s, {usage.ru_maxrss / 1024:.0f} MiB")
-            assert best < 1 and usage.ru_maxrss < 100 * 1024, (mode, times, usage.ru_maxrss)
+            runs = [timed(["conns", "--netns", wire.near, *mode]) for _ in range(3)]
+            seconds, mib = min(runs)[0], max(run[1] for run in runs)
+            print(f"100,000 sockets {' '.join(mode)}: {seconds:.2f} s of CPU, {mib:.0f} MiB, {min(run[2] for run in runs):.2f} s by the clock")
+            assert seconds < 1 and mib < 100, (mode, runs)
     finally:
         wire.close()
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
