@@ -81,7 +81,8 @@ class Conns {
 
   Outcome<census::Sample> sample_once() {
     if (arguments_.all) spaces_ = census::all_spaces();  // they come and go
-    census::Sample sample = EBB_TRY(census::collect(spaces_, clock_, {}));
+    const bool in_full = arguments_.json || record_ || !arguments_.why.empty();
+    census::Sample sample = EBB_TRY(census::collect(spaces_, clock_, {.options_of_all = in_full}));
     history_.add(sample);
     if (!record_) return sample;
     bool written = true;

@@ -9,6 +9,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <numeric>
+#include <thread>
 #include <utility>
 
 #include "census/diag_reader.h"
@@ -19,6 +21,7 @@ namespace ebb::census {
 namespace {
 
 constexpr int attempts_max = 4;
+constexpr std::size_t thread_worth = 5'000;  // sockets
 constexpr std::uint32_t all_states = (1U << state_names.size()) - 2;
 
 class Collector {
@@ -40,7 +43,7 @@ class Collector {
     }
     if (sample_.spaces.empty()) return std::unexpected(last_refusal);
     find_owners();
-    if (options_.options) read_options();
+    read_options();
     write_notes(last_refusal);
     return std::move(sample_);
   }
@@ -117,20 +120,35 @@ class Collector {
     }
   }
 
-  // Process by process, so that each is opened once.
+  bool wants_options(const Socket& socket) const {
+    if (socket.state == State::listen || socket.inode == 0) return false;
+    return options_.options_of_all || socket.timer != Timer::none;
+  }
+
+  // Process by process, so that each is opened once; by several threads, since it is most of the work.
   void read_options() {
     std::vector<std::uint32_t> order;
     for (std::uint32_t i = 0; i < sample_.sockets.size(); ++i) {
-      const Socket& socket = sample_.sockets[i];
-      if (socket.state != State::listen && socket.inode != 0) order.push_back(i);
+      if (wants_options(sample_.sockets[i])) order.push_back(i);
     }
     std::ranges::sort(order, {}, [this](std::uint32_t i) { return std::pair(sample_.sockets[i].process, i); });
-    OptionsReader reader;
-    for (const std::uint32_t i : order) {
-      Socket& socket = sample_.sockets[i];
-      const Process* const process = sample_.process_of(socket);
-      if (process == nullptr || !reader.read(*process, socket)) ++without_options_;
+    const std::size_t threads =
+        order.size() < thread_worth ? 1 : std::clamp(std::thread::hardware_concurrency(), 1U, 4U);
+    std::vector<std::size_t> missed(threads);
+    const auto read_share = [&](std::size_t share) {
+      OptionsReader reader;
+      for (std::size_t i = order.size() * share / threads; i < order.size() * (share + 1) / threads; ++i) {
+        Socket& socket = sample_.sockets[order[i]];
+        const Process* const process = sample_.process_of(socket);
+        if (process == nullptr || !reader.read(*process, socket)) ++missed[share];
+      }
+    };
+    {
+      std::vector<std::jthread> others;
+      for (std::size_t share = 1; share < threads; ++share) others.emplace_back(read_share, share);
+      read_share(0);
     }
+    without_options_ = std::accumulate(missed.begin(), missed.end(), std::size_t{0});
   }
 
   void write_notes(const std::string& last_refusal) {

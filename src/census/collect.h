@@ -11,7 +11,8 @@ namespace ebb::census {
 
 struct CollectOptions {
   static constexpr std::size_t sockets_max = 2'000'000;
-  bool options = true;  // of sockets, through their owners
+  // Also of sockets without a timer: nothing ends those whatever their options are, but one may want to know.
+  bool options_of_all = false;
 };
 
 // The error: nothing at all could be read. What is only missing is in the notes of the sample.

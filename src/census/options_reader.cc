@@ -39,16 +39,22 @@ bool OptionsReader::read(const Process& process, Socket& socket) {
   if (!open(process.pid)) return false;
   const reactor::Descriptor twin(static_cast<int>(::syscall(SYS_pidfd_getfd, pidfd_.get(), socket.fd, 0)));
   if (!twin || !is_the_same(twin.get(), socket.cookie)) return false;
+  // A hundred thousand sockets are asked: what the timer already says, or cannot matter, is not.
   Options options;
-  options.known = get(twin.get(), SOL_SOCKET, SO_KEEPALIVE, options.keepalive) &&
-                  get(twin.get(), IPPROTO_TCP, TCP_USER_TIMEOUT, options.user_timeout_ms) &&
-                  get(twin.get(), IPPROTO_TCP, TCP_SYNCNT, options.syn_retries);
+  options.known = get(twin.get(), IPPROTO_TCP, TCP_USER_TIMEOUT, options.user_timeout_ms);
+  options.keepalive = socket.timer == Timer::keepalive;
+  if (socket.timer != Timer::keepalive && socket.timer != Timer::none) {  // only one timer is told
+    options.known = options.known && get(twin.get(), SOL_SOCKET, SO_KEEPALIVE, options.keepalive);
+  }
+  if (socket.state == State::syn_sent) {
+    options.known = options.known && get(twin.get(), IPPROTO_TCP, TCP_SYNCNT, options.syn_retries);
+  }
   if (options.keepalive) {
     options.known = options.known && get(twin.get(), IPPROTO_TCP, TCP_KEEPIDLE, options.keepalive_idle_s) &&
                     get(twin.get(), IPPROTO_TCP, TCP_KEEPINTVL, options.keepalive_interval_s) &&
                     get(twin.get(), IPPROTO_TCP, TCP_KEEPCNT, options.keepalive_probes);
   }
-  get(twin.get(), IPPROTO_TCP, tcp_rto_max_ms, options.rto_max_ms);  // an old kernel: stays 0
+  if (has_rto_max_) has_rto_max_ = get(twin.get(), IPPROTO_TCP, tcp_rto_max_ms, options.rto_max_ms);
   if (options.known) socket.options = options;
   return options.known;
 }

@@ -18,6 +18,7 @@ class OptionsReader {
 
   std::uint32_t pid_ = 0;
   reactor::Descriptor pidfd_;  // of pid_; none if it cannot be opened
+  bool has_rto_max_ = true;    // until the kernel says that it does not know it
 };
 
 }  // namespace ebb::census
