@@ -55,6 +55,7 @@ enum class Side : std::uint8_t { none, client, backend, self };
   X(backend_dead,              backend, 504, "the endpoint stopped acknowledging and the kernel gave up")          \
   X(backend_silent,            backend, 504, "the endpoint answered nothing while others of its backend did")      \
   X(backend_failing,           backend, 502, "the endpoint failed several requests in a row")                      \
+  X(backend_check_failed,      backend, 502, "the endpoint failed its health checks")                              \
   X(backend_bad_response,      backend, 502, "the response is malformed or ambiguous")                             \
   X(backend_truncated,         backend, 502, "the response ended before it was complete")                          \
   X(backend_response_timeout,  backend, 504, "the endpoint did not begin its response in time")                    \

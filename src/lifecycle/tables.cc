@@ -1,4 +1,5 @@
 // The tables are checked when they are compiled: this file makes sure that they always are.
+#include "lifecycle/active_check.h"
 #include "lifecycle/backend_connection.h"
 #include "lifecycle/client_connection.h"
 #include "lifecycle/endpoint.h"

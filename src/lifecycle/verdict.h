@@ -6,6 +6,7 @@
 //   data sent again twice                    suspect; a probe that fails, or 3 s, condemn it; at once if one had failed
 //   requests not answered, siblings answer   suspect; an answer clears it
 //   failures in a row                        down for a while that doubles each time
+//   active checks that fail                  down until they pass; where there are checks, they are the probes
 #pragma once
 
 #include <algorithm>
@@ -63,8 +64,8 @@ class Verdict {
   constexpr Change silent(base::Instant now) { return suspect(now, base::Cause::backend_silent); }
   // Bytes of it came, or an answer.
   constexpr Change heard(base::Instant now) {
-    if (life_.is(Health::down)) return ejected() ? Change{} : recover(now);
-    return {.changed = step(HealthLife::Event::cleared)};
+    if (life_.is(Health::down)) return ejected_ || failing_checks_ ? Change{} : recover(now);
+    return clear(now);
   }
   constexpr Change failing(base::Instant now, base::Cause cause) {
     if (life_.is(Health::down)) return {};
@@ -72,6 +73,7 @@ class Verdict {
     const Change change = go_down(now, cause, true);
     probe_at_ = now + std::min(ejection_longest, ejection_first * (1 << std::min(ejections_, 5u)));
     ejections_ += 1;
+    ejected_until_ = probe_at_;
     return change;
   }
   constexpr Change warmed() { return {.changed = step(HealthLife::Event::warmed)}; }
@@ -84,10 +86,10 @@ class Verdict {
   constexpr Change probe_passed(base::Instant now) {
     asking_ = false;
     unanswered_.reset();
-    if (life_.is(Health::down)) return recover(now);
+    if (life_.is(Health::down)) return failing_checks_ || now < ejected_until_ ? Change{} : recover(now);
     // It accepts connections: that does not answer the question whether it answers requests.
     if (why_ == base::Cause::backend_silent) return {};
-    return {.changed = step(HealthLife::Event::cleared)};
+    return clear(now);
   }
   constexpr Change probe_failed(base::Instant now) {
     asking_ = false;
@@ -96,6 +98,39 @@ class Verdict {
     if (life_.is(Health::down)) back_off(now);
     return {};
   }
+  // A check is on its way instead. It may come to nothing: the next tells then.
+  constexpr void left_to_check() { probe_at_ = base::Instant::max(); }
+  // Also where no probe was asked for. `fell`, `rose`: as many in a row as count have failed, or passed again.
+  constexpr Change check_passed(base::Instant now) { return probe_passed(now); }
+  constexpr Change check_failed(base::Instant now, base::Cause cause) {
+    if (unreachable(cause)) unanswered_ = now;
+    if (doubted_as(base::Cause::backend_dead) && unreachable(cause)) return condemn(now);
+    if (!life_.is(Health::down)) return {};
+    back_off(now);
+    // Whether it can be reached at all decides whether it is better than nothing.
+    if (unreachable(why_) == unreachable(cause)) return {};
+    why_ = cause;
+    return {.changed = true};
+  }
+  constexpr Change check_fell(base::Instant now, base::Cause cause) {
+    failing_checks_ = true;
+    if (life_.is(Health::down)) return check_failed(now, cause);
+    if (life_.is(Health::suspect) && !unreachable(cause)) return {};  // until that is cleared: see clear()
+    if (doubted_as(base::Cause::backend_dead)) return condemn(now);
+    return go_down(now, cause, false);
+  }
+  constexpr Change check_rose(base::Instant now) {
+    failing_checks_ = false;
+    if (!life_.is(Health::down)) return {};
+    probe_at_ = ejected_until_;
+    return check_passed(now);
+  }
+  // Nobody checks it any more: what they kept down is for probes to find out.
+  constexpr void checks_ended(base::Instant now) {
+    failing_checks_ = false;
+    if (life_.is(Health::down) && probe_at_ == base::Instant::max()) probe_at_ = std::max(now, ejected_until_);
+  }
+
   // A suspicion that nothing has cleared in time is a proof.
   constexpr bool overdue(base::Instant now) const { return doubted_as(base::Cause::backend_dead) && now >= decide_by_; }
 
@@ -105,7 +140,6 @@ class Verdict {
   constexpr bool settled(base::Instant now) const {
     return life_.is(Health::up) && now - recovered_at_ > good_behaviour && !asking_ && !unanswered_lately(now);
   }
-  constexpr bool ejected() const { return ejected_; }
 
  private:
   constexpr bool step(HealthLife::Event event) { return life_.step(event); }
@@ -129,8 +163,13 @@ class Verdict {
     why_ = cause;
     ejected_ = ejected;
     probe_wait_ = probe_first;
-    probe_at_ = now + probe_wait_;
+    probe_after_wait(now);
     return {.changed = true};
+  }
+  // It was not what it was suspected of; that does not make its checks pass.
+  constexpr Change clear(base::Instant now) {
+    if (!step(HealthLife::Event::cleared)) return {};
+    return failing_checks_ ? go_down(now, base::Cause::backend_check_failed, false) : Change{.changed = true};
   }
   constexpr Change condemn(base::Instant now) {
     Change change = go_down(now, base::Cause::backend_dead, false);
@@ -139,23 +178,30 @@ class Verdict {
   }
   constexpr void back_off(base::Instant now) {
     probe_wait_ = std::min(probe_longest, probe_wait_ * 2);
-    probe_at_ = now + probe_wait_;
+    probe_after_wait(now);
+  }
+  // While its checks fail they come at their own pace, and enough of them must pass.
+  constexpr void probe_after_wait(base::Instant now) {
+    probe_at_ = failing_checks_ ? base::Instant::max() : std::max(now + probe_wait_, ejected_until_);
   }
   constexpr Change recover(base::Instant now) {
     recovered_at_ = now;
     probe_at_ = base::Instant::max();
     ejected_ = false;
+    ejected_until_ = {};
     return {.changed = step(HealthLife::Event::recovered)};
   }
 
   HealthMachine life_;
   base::Cause why_ = base::Cause::completed;
   bool ejected_ = false;
+  bool failing_checks_ = false;
   std::uint32_t ejections_ = 0;
   base::Instant probe_at_ = base::Instant::max();
   bool asking_ = false;                      // a probe is on its way
   std::optional<base::Instant> unanswered_;  // when the last one failed
   base::Duration probe_wait_ = probe_first;
+  base::Instant ejected_until_{};
   base::Instant decide_by_{};
   base::Instant recovered_at_{};
 };

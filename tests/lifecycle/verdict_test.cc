@@ -146,5 +146,94 @@ TEST_F(VerdictTest, EjectionsGetLongerUntilItHasBehavedForAWhile) {
   EXPECT_EQ(verdict_.probe_at() - now(), seconds{1});
 }
 
+TEST_F(VerdictTest, ChecksThatFailTakeItDownAndOnlyChecksBringItBack) {
+  EXPECT_FALSE(verdict_.check_failed(now(), Cause::backend_check_failed).changed) << "one alone";
+  const Verdict::Change change = verdict_.check_fell(now(), Cause::backend_check_failed);
+  EXPECT_TRUE(change.changed);
+  EXPECT_FALSE(change.condemned) << "what it has begun may end";
+  EXPECT_EQ(verdict_.health(), Health::down);
+  EXPECT_EQ(verdict_.why(), Cause::backend_check_failed);
+  EXPECT_EQ(verdict_.probe_at(), base::Instant::max()) << "the checks come at their own pace";
+  EXPECT_FALSE(verdict_.heard(now()).changed);
+  EXPECT_FALSE(verdict_.check_passed(now()).changed) << "not enough of them";
+  EXPECT_FALSE(verdict_.probe_passed(now()).changed) << "one that was on its way";
+  EXPECT_TRUE(verdict_.check_rose(now()).changed);
+  EXPECT_EQ(verdict_.health(), Health::warming);
+}
+
+TEST_F(VerdictTest, WhetherFailingChecksReachItDecidesWhatItIsStillGoodFor) {
+  const auto standing_now = [this] {
+    return standing({Membership::present, Wish::ready, verdict_.health(), verdict_.why()});
+  };
+  verdict_.check_fell(now(), Cause::backend_check_failed);
+  EXPECT_EQ(standing_now(), Standing::doubtful) << "better than no answer";
+  EXPECT_TRUE(verdict_.check_failed(now(), Cause::backend_refused).changed);
+  EXPECT_EQ(standing_now(), Standing::unavailable);
+  EXPECT_FALSE(verdict_.check_failed(now(), Cause::backend_connect_timeout).changed);
+  EXPECT_TRUE(verdict_.check_failed(now(), Cause::backend_check_failed).changed);
+  EXPECT_EQ(standing_now(), Standing::doubtful);
+}
+
+TEST_F(VerdictTest, ACheckThatPassesIsAProbeOfWhatOtherEvidenceTookDown) {
+  verdict_.connect_failed(now(), Cause::backend_refused);
+  EXPECT_EQ(verdict_.probe_at() - now(), milliseconds{250});
+  clock_.set(verdict_.probe_at());
+  verdict_.left_to_check();
+  EXPECT_FALSE(verdict_.check_failed(now(), Cause::backend_refused).changed);
+  EXPECT_EQ(verdict_.probe_at() - now(), milliseconds{500});
+  EXPECT_TRUE(verdict_.check_passed(now()).changed);
+  EXPECT_EQ(verdict_.health(), Health::warming);
+}
+
+TEST_F(VerdictTest, ChecksThatPassDoNotShortenAnEjection) {
+  verdict_.failing(now(), Cause::backend_failing);
+  EXPECT_FALSE(verdict_.probe_passed(now()).changed) << "one that was on its way";
+  EXPECT_FALSE(verdict_.check_passed(now()).changed);
+  EXPECT_FALSE(verdict_.check_rose(now()).changed);
+  EXPECT_EQ(verdict_.probe_at() - now(), seconds{1});
+  verdict_.check_failed(now(), Cause::backend_check_failed);
+  EXPECT_EQ(verdict_.probe_at() - now(), seconds{1});
+  clock_.set(verdict_.probe_at());
+  EXPECT_TRUE(verdict_.check_passed(now()).changed);
+}
+
+TEST_F(VerdictTest, ChecksThatPassDoNotClearSilence) {
+  verdict_.silent(now());
+  EXPECT_FALSE(verdict_.check_passed(now()).changed);
+  EXPECT_FALSE(verdict_.check_rose(now()).changed);
+  EXPECT_EQ(verdict_.health(), Health::suspect);
+}
+
+TEST_F(VerdictTest, ASilentOneWhoseChecksFailTooStaysSilentUntilItAnswersAndIsDownThen) {
+  verdict_.silent(now());
+  EXPECT_FALSE(verdict_.check_fell(now(), Cause::backend_check_failed).changed) << "trials go on";
+  EXPECT_FALSE(verdict_.check_rose(now()).changed) << "and checks do not cure it";
+  EXPECT_EQ(verdict_.health(), Health::suspect);
+  verdict_.check_fell(now(), Cause::backend_check_failed);
+  EXPECT_TRUE(verdict_.heard(now()).changed);
+  EXPECT_EQ(verdict_.health(), Health::down);
+  EXPECT_EQ(verdict_.why(), Cause::backend_check_failed);
+}
+
+TEST_F(VerdictTest, ACheckThatDoesNotReachASuspectCondemnsItAndABadAnswerDoesNot) {
+  verdict_.stalled(now());
+  EXPECT_FALSE(verdict_.check_failed(now(), Cause::backend_check_failed).changed);
+  EXPECT_FALSE(verdict_.check_fell(now(), Cause::backend_check_failed).changed);
+  EXPECT_EQ(verdict_.health(), Health::suspect);
+  EXPECT_TRUE(verdict_.check_failed(now(), Cause::backend_connect_timeout).condemned);
+}
+
+TEST_F(VerdictTest, ACheckThatDidNotReachItIsAProofBesideStalledBytes) {
+  EXPECT_FALSE(verdict_.check_failed(now(), Cause::backend_connect_timeout).changed);
+  EXPECT_TRUE(verdict_.stalled(now()).condemned);
+}
+
+TEST_F(VerdictTest, WhenChecksEndProbesTakeOver) {
+  verdict_.check_fell(now(), Cause::backend_check_failed);
+  verdict_.checks_ended(now());
+  EXPECT_EQ(verdict_.probe_at(), now());
+  recover();
+}
+
 }  // namespace
 }  // namespace ebb::lifecycle
