@@ -82,6 +82,10 @@ routes::BackendModel draw_backend(base::Rng& rng, const Climate& climate, std::u
   backend.idle_per_endpoint = static_cast<std::uint32_t>(rng.chance(200) ? rng.below(3) : 256);
   backend.idle_per_endpoint_max = 2 * backend.idle_per_endpoint;
   backend.retries = climate.relay_only ? 0 : static_cast<std::uint32_t>(rng.below(4));
+  if (climate.checks) {
+    const Duration every = milliseconds{rng.between(200, 1000)};
+    backend.health = routes::HealthModel{.every = every, .timeout = every};
+  }
   return backend;
 }
 

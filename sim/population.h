@@ -20,6 +20,7 @@ struct Climate {
   bool descriptors_scarce = false;
   bool endpoint_changes = false;  // new snapshots in mid-run
   bool listener_changes = false;
+  bool checks = false;      // endpoints are checked all the time
   bool relay_only = false;  // the inhabitant knows no HTTP: nothing that a relay could not do
 
   static Climate draw(base::Rng& rng);

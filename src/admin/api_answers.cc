@@ -72,6 +72,35 @@ void write_in_flight(JsonWriter& json, const gate::InFlight& in_flight) {
       .end_object();
 }
 
+namespace {
+
+void write_check(JsonWriter& json, const gate::CheckFacts& check) {
+  const gate::CheckOutcomeFacts& outcome = gate::facts(check.last.outcome);
+  json.begin_object()
+      .member("state", lifecycle::CheckLife::state_names[static_cast<std::size_t>(check.state)])
+      .member("outcome", outcome.name)
+      .member("words", outcome.words);
+  json.key("status");
+  if (check.last.status == 0) {
+    json.null();
+  } else {
+    json.value(check.last.status);
+  }
+  json.key("at");
+  if (check.at == base::WallTime{}) {
+    json.null();
+  } else {
+    json.value(check.at);
+  }
+  json.member("taken_ms", base::to_ms(check.taken))
+      .member("in_a_row", check.in_a_row)
+      .member("passed", check.passed)
+      .member("failed", check.failed)
+      .end_object();
+}
+
+}  // namespace
+
 void write_endpoint(JsonWriter& json, const gate::EndpointFacts& facts) {
   const bool ill = facts.health == lifecycle::Health::suspect || facts.health == lifecycle::Health::down;
   json.begin_object()
@@ -93,6 +122,12 @@ void write_endpoint(JsonWriter& json, const gate::EndpointFacts& facts) {
     json.null();
   } else {
     json.value(facts.since);
+  }
+  json.key("check");
+  if (facts.check) {
+    write_check(json, *facts.check);
+  } else {
+    json.null();
   }
   json.key("in_flight");
   write_in_flight(json, facts.in_flight);

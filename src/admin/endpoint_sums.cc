@@ -43,6 +43,7 @@ void add(EndpointFacts& sum, const EndpointFacts& more) {
   sum.connections += more.connections;
   sum.idle += more.idle;
   sum.tally.add(more.tally);
+  if (more.check) sum.check = more.check;
 }
 
 }  // namespace

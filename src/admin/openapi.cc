@@ -140,9 +140,23 @@ std::string_view openapi_document() {
           "health": {"type": "string", "enum": ["up", "warming", "suspect", "down"]},
           "cause": {"type": ["string", "null"], "description": "why it is suspect or down"},
           "since": {"type": ["string", "null"], "format": "date-time", "description": "when one of the three last changed"},
+          "check": {"$ref": "#/components/schemas/Check"},
           "in_flight": {"$ref": "#/components/schemas/InFlight"},
           "connections": {"type": "integer"}, "idle": {"type": "integer"},
           "counters": {"type": "object", "properties": {"requests": {"type": "integer"}, "failures": {"type": "integer"}, "retries": {"type": "integer"}, "connects": {"type": "integer"}, "connect_failures": {"type": "integer"}, "bytes_in": {"type": "integer"}, "bytes_out": {"type": "integer"}, "responses": {"type": "object", "additionalProperties": {"type": "integer"}}}}
+        }
+      },
+      "Check": {
+        "type": ["object", "null"],
+        "description": "Its active checks; null where the backend has none",
+        "properties": {
+          "state": {"type": "string", "enum": ["good", "slipping", "bad", "mending"]},
+          "outcome": {"type": "string", "enum": ["none", "not_asked", "connected", "secured", "answered", "not_connected", "connect_timeout", "not_secured", "secure_timeout", "bad_answer", "answer_timeout", "unwanted_status"]},
+          "words": {"type": "string", "description": "the same for people"},
+          "status": {"type": ["integer", "null"], "description": "of the last answer"},
+          "at": {"type": ["string", "null"], "format": "date-time", "description": "when the last ended"},
+          "taken_ms": {"type": "integer"}, "in_a_row": {"type": "integer", "description": "with the same result"},
+          "passed": {"type": "integer"}, "failed": {"type": "integer"}
         }
       },
       "Connection": {

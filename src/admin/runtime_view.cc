@@ -69,6 +69,36 @@ StatRow frontend_row(const RuntimeScene& scene, std::size_t index) {
   return row;
 }
 
+// HAProxy counts in one number: from 0 to rise - 1 it is down, from there to rise + fall - 1 it is up.
+std::uint64_t check_health(const gate::CheckFacts& check) {
+  using State = lifecycle::CheckLife::State;
+  switch (check.state) {
+    case State::good: return check.rise + check.fall - 1;
+    case State::slipping: return check.rise + check.fall - 1 - std::min(check.in_a_row, check.fall - 1);
+    case State::mending: return std::min(check.in_a_row, check.rise - 1);
+    case State::bad:
+    case State::forgotten: break;
+  }
+  return 0;
+}
+
+void put_check(StatRow& row, const gate::CheckFacts& check) {
+  const gate::CheckOutcomeFacts& outcome = gate::facts(check.last.outcome);
+  row[Column::chkfail] = check.failed;
+  row[Column::chkdown] = check.falls;
+  row[Column::check_status] = std::string(outcome.code);
+  if (check.last.status != 0) row[Column::check_code] = std::uint64_t{check.last.status};
+  if (check.last.outcome != gate::CheckOutcome::none) {
+    row[Column::check_duration] = static_cast<std::uint64_t>(base::to_ms(check.taken));
+  }
+  row[Column::last_chk] = check.last.status == 0 ? std::string(outcome.words)
+                                                 : fmt::format("{} (status {})", outcome.words, check.last.status);
+  row[Column::check_desc] = std::string(outcome.words);
+  row[Column::check_rise] = std::uint64_t{check.rise};
+  row[Column::check_fall] = std::uint64_t{check.fall};
+  row[Column::check_health] = check_health(check);
+}
+
 StatRow server_row(const RuntimeScene& scene, std::size_t backend, std::size_t index) {
   const EndpointFacts& facts = scene.backends[backend].endpoints[index];
   StatRow row{
@@ -99,6 +129,7 @@ StatRow server_row(const RuntimeScene& scene, std::size_t backend, std::size_t i
   row[Column::srv_icur] = std::uint64_t{facts.idle};
   row[Column::idle_conn_cur] = std::uint64_t{facts.idle};
   row[Column::used_conn_cur] = std::uint64_t{facts.connections - std::min(facts.idle, facts.connections)};
+  if (facts.check) put_check(row, *facts.check);
   return row;
 }
 

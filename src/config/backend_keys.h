@@ -82,6 +82,22 @@ inline constexpr Key<routes::BackendModel> drain_keys[] = {
      "what an endpoint still has to do this long after it was to stop is cut"},
 };
 
+inline constexpr Key<routes::HealthModel> health_keys[] = {
+    {"http", text<&routes::HealthModel::http>,
+     "the path that is asked for (GET, in the backend's `protocol`); if not given, a connection is enough, and with "
+     "`tls` its handshake"},
+    {"host", text<&routes::HealthModel::host>,
+     "the host that is asked for; `tls.name`, or the endpoint's address, if not given"},
+    {"expect", values<AnswerStatusFormat, &routes::HealthModel::expect>,
+     "answers that are good; `[2xx, 3xx]` if not given"},
+    {"port", count<&routes::HealthModel::port>,
+     "another port of the endpoint, asked without TLS, in HTTP/1.1; the endpoint's own if 0"},
+    {"every", duration<&routes::HealthModel::every>, "from one check to the next, `100ms` to `1h`"},
+    {"timeout", duration<&routes::HealthModel::timeout>, "of the whole check; at most `every`"},
+    {"fall", count<&routes::HealthModel::fall>, "failures in a row after which it is down, 1 to 100"},
+    {"rise", count<&routes::HealthModel::rise>, "successes in a row after which it is up again, 1 to 100"},
+};
+
 inline constexpr Key<routes::StickyModel> sticky_keys[] = {
     {"cookie", text<&routes::StickyModel::cookie>, "its name; backends never see it", Need::required},
     {"drain", choice<&routes::StickyModel::drain, sticky_drain_words>,
@@ -120,6 +136,8 @@ inline constexpr Key<routes::BackendModel> backend_keys[] = {
     {"endpoint_limits", section<&routes::BackendModel::endpoint_limits, endpoint_limits_keys>,
      "what one worker gives to one endpoint at a time; more waits in the queue"},
     {"drain", group<routes::BackendModel, drain_keys>, "of endpoints that leave or are to take no new work"},
+    {"health", optional_section<&routes::BackendModel::health, health_keys>,
+     "endpoints are checked all the time; without it they are judged by their traffic alone. See health.md"},
 };
 
 }  // namespace ebb::config

@@ -132,6 +132,7 @@ std::vector<KeySection> key_sections() {
       describe("backends[].queue", Keys<routes::QueueModel>(queue_keys)),
       describe("backends[].endpoint_limits", Keys<routes::EndpointLimitsModel>(endpoint_limits_keys)),
       describe("backends[].drain", Keys<BackendModel>(drain_keys)),
+      describe("backends[].health", Keys<HealthModel>(health_keys)),
   };
 }
 

@@ -161,14 +161,28 @@ Parsed<routes::Cidr> NetworkFormat::parse(std::string_view text, const Surroundi
                                    "write an address or a network in numbers: 10.1.2.3, 10.0.0.0/8 or fd00::/8"});
 }
 
+namespace {
+
+// A status, or a class of them, from `first` on.
+std::optional<routes::StatusRange> parse_status(std::string_view text, std::uint16_t first) {
+  const bool is_class = text.size() == 3 && text.ends_with("xx");
+  const auto number = parse_count(is_class ? text.substr(0, 1) : text, 599);
+  if (!number) return std::nullopt;
+  const auto status = static_cast<std::uint16_t>(is_class ? *number * 100 : *number);
+  if (status < first || status > 599) return std::nullopt;
+  return routes::StatusRange{status, static_cast<std::uint16_t>(is_class ? status + 99 : status)};
+}
+
+}  // namespace
+
 Parsed<routes::StatusRange> StatusFormat::parse(std::string_view text, const Surroundings&) {
-  if (text == "4xx") return routes::StatusRange{400, 499};
-  if (text == "5xx") return routes::StatusRange{500, 599};
-  const auto status = parse_count(text, 599);
-  if (status && *status >= 400) {
-    return routes::StatusRange{static_cast<std::uint16_t>(*status), static_cast<std::uint16_t>(*status)};
-  }
+  if (const auto range = parse_status(text, 400)) return *range;
   return std::unexpected(Complaint{"expected the status of an error", "give 400 to 599, or 4xx or 5xx for a class"});
+}
+
+Parsed<routes::StatusRange> AnswerStatusFormat::parse(std::string_view text, const Surroundings&) {
+  if (const auto range = parse_status(text, 200)) return *range;
+  return std::unexpected(Complaint{"expected a status", "give 200 to 599, or 2xx to 5xx for a class"});
 }
 
 Parsed<base::Address> BindFormat::parse(std::string_view text, const Surroundings&) {

@@ -133,6 +133,13 @@ struct StatusFormat {
   static std::string show(const routes::StatusRange&) { return ""; }
 };
 
+// "204", or "2xx" for a class: any final answer.
+struct AnswerStatusFormat {
+  static std::string type() { return "status or `2xx` to `5xx`"; }
+  static Parsed<routes::StatusRange> parse(std::string_view text, const Surroundings&);
+  static std::string show(const routes::StatusRange&) { return ""; }
+};
+
 // Of a member that may be missing.
 template <class Format>
 struct Optional {

@@ -26,6 +26,7 @@ class Backends;
 class H2Backends;
 class Endpoints;
 class HealthWatch;
+class Checks;
 class Mirrors;
 
 // Who an event of the reactor is for.
@@ -37,7 +38,8 @@ enum OwnerKind : std::uint32_t {
   owner_datagrams,
   owner_flow,
   owner_endpoint,
-  owner_health
+  owner_health,
+  owner_check
 };
 
 // Unsent output above this stops the side that produces it; the rest of a body waits in the kernel's buffers.
@@ -55,6 +57,8 @@ class Worker;
 struct Siblings {
   std::size_t self = 0;
   std::size_t count = 1;
+  // Which of them keeps the book on an endpoint.
+  std::size_t home(std::uint64_t identity) const { return identity % count; }
   std::function<void(std::size_t worker, std::move_only_function<void(Worker&)> task)> post{};  // null: alone
 };
 
@@ -84,6 +88,7 @@ struct Core {
   H2Backends* h2_backends = nullptr;
   Endpoints* endpoints = nullptr;
   HealthWatch* health = nullptr;
+  Checks* checks = nullptr;
   Mirrors* mirrors = nullptr;
 
   const routes::Timeouts& timeouts() const { return current->model().timeouts; }

@@ -2,11 +2,13 @@
 #pragma once
 
 #include <iterator>
+#include <optional>
 #include <string>
 
 #include "base/address.h"
 #include "base/cause.h"
 #include "base/clock.h"
+#include "gate/check_facts.h"
 #include "lifecycle/endpoint.h"
 
 namespace ebb::gate {
@@ -65,6 +67,7 @@ struct EndpointFacts {
   std::uint32_t connections = 0;  // open or opening, idle ones too
   std::uint32_t idle = 0;
   EndpointTally tally;
+  std::optional<CheckFacts> check;  // from the worker that checks it
 };
 
 // Requests of one backend that wait for an endpoint on this worker.

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "gate/backends.h"
+#include "gate/checks.h"
 #include "gate/exchanges.h"
 #include "gate/h2_backends.h"
 
@@ -28,7 +29,10 @@ void Endpoints::enter(LocalSnapshot& snapshot) {
     view.drain_deadline = model.drain_deadline;
     view.sticky = model.sticky.has_value();
     snapshot.views.push_back(handle);
+    const bool was_checked = view.check != nullptr;
+    view.check = check_target(snapshot, static_cast<std::uint32_t>(i));
     take_list(handle, i < lists.size() ? *lists[i] : endpoint_list(backends[i]));
+    if (was_checked && view.check == nullptr) core_.checks->follow(handle);
   }
   unlisted_.clear();
   views_.for_each([this](Handle handle, BackendView& view) {
@@ -88,6 +92,7 @@ void Endpoints::take_list(Handle view_handle, const EndpointList& list) {
     const EndpointState* endpoint = endpoints_.find(handle);
     if (endpoint != nullptr && endpoint->listing != version_) leave(handle);
   }
+  if (view.check) core_.checks->follow(view_handle);
   wake(view_handle);
 }
 
@@ -251,6 +256,7 @@ std::vector<EndpointFacts> Endpoints::facts() {
     facts.connections = endpoint.connections;
     facts.idle = endpoint.idle;
     facts.tally = endpoint.tally;
+    facts.check = core_.checks->facts(endpoint.identity);
   });
   return all;
 }

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -29,6 +30,8 @@ namespace ebb::gate {
 
 // Longer than any slow start.
 inline constexpr base::Instant long_ago{-std::chrono::hours{24 * 365}};
+
+struct CheckTarget;
 
 struct EndpointState {
   base::Handle self;
@@ -83,6 +86,7 @@ struct BackendView {
   routes::EndpointLimitsModel limits;
   base::Duration drain_deadline{};
   bool sticky = false;
+  std::shared_ptr<const CheckTarget> check;  // null: its endpoints are not checked
   lifecycle::HoldQueue queue;
   lifecycle::RetryBudget retry_budget;
   std::uint64_t held_ever = 0;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "gate/checks.h"
 #include "gate/exchanges.h"
 #include "gate/worker.h"
 
@@ -46,9 +47,23 @@ void HealthWatch::broke_off(EndpointState& endpoint, Cause cause) {
 
 void HealthWatch::report(const Finding& finding) {
   const Siblings& siblings = core_.siblings;
-  const std::size_t home = finding.identity % siblings.count;
+  const std::size_t home = siblings.home(finding.identity);
   if (home == siblings.self || !siblings.post) return take(finding);
   siblings.post(home, [finding](Worker& worker) { worker.health().take(finding); });
+}
+
+void HealthWatch::checked(std::uint64_t identity, bool passed, lifecycle::ActiveCheck::News news, Cause cause) {
+  using News = lifecycle::ActiveCheck::News;
+  // Of an endpoint that nothing is held against, a single check says nothing new.
+  if (news == News::none && !book_.contains(identity)) return;
+  using enum Finding::Kind;
+  const bool turned = news != News::none;
+  take({identity, passed ? (turned ? check_rose : check_passed) : (turned ? check_fell : check_failed), cause});
+}
+
+void HealthWatch::checks_ended(std::uint64_t identity) {
+  const auto known = book_.find(identity);
+  if (known != book_.end()) known->second.checks_ended(core_.reactor.now());
 }
 
 void HealthWatch::settle() {
@@ -72,6 +87,11 @@ HealthWatch::Change HealthWatch::weigh(Verdict& verdict, const Finding& finding)
     case Finding::Kind::silent: return may_eject(endpoint) ? verdict.silent(now) : Change{};
     case Finding::Kind::heard: return verdict.heard(now);
     case Finding::Kind::failing: return may_eject(endpoint) ? verdict.failing(now, finding.cause) : Change{};
+    case Finding::Kind::check_passed: return verdict.check_passed(now);
+    case Finding::Kind::check_failed: return verdict.check_failed(now, finding.cause);
+    // However many fail: it is the operator who says what a good endpoint is. If all do, they serve nevertheless.
+    case Finding::Kind::check_fell: return verdict.check_fell(now, finding.cause);
+    case Finding::Kind::check_rose: return verdict.check_rose(now);
   }
   return {};
 }
@@ -161,8 +181,9 @@ void HealthWatch::look_at_book() {
   }
 }
 
-// That a connection is established is all that it asks.
+// That a connection is established is all that it asks; of what is down and has checks, those ask more.
 void HealthWatch::probe(std::uint64_t identity, Verdict& verdict) {
+  if (verdict.health() == Health::down && core_.checks->ask_now(identity)) return verdict.left_to_check();
   const EndpointState& endpoint = *core_.endpoints->find_identity(identity);
   const Handle self = probes_.emplace();
   Probe& probe = *probes_.find(self);

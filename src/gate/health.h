@@ -3,6 +3,7 @@
 // workers.
 //
 //   health.cc        evidence in, verdicts out, probes
+//   checks.h         active checks, where they are asked for: evidence too, and the probes of what is down
 //   health_looks.cc  what shows only when one looks: bytes that nobody acknowledges, requests that nobody answers
 //
 // Nothing is judged inside a callback: findings are gathered and settled when the round ends.
@@ -13,6 +14,7 @@
 
 #include "gate/core.h"
 #include "gate/endpoints.h"
+#include "lifecycle/active_check.h"
 #include "lifecycle/verdict.h"
 
 namespace ebb::gate {
@@ -20,7 +22,18 @@ namespace ebb::gate {
 struct Exchange;
 
 struct Finding {
-  enum class Kind : std::uint8_t { connect_failed, delayed, stalled, silent, heard, failing };
+  enum class Kind : std::uint8_t {
+    connect_failed,
+    delayed,
+    stalled,
+    silent,
+    heard,
+    failing,
+    check_passed,
+    check_failed,
+    check_fell,
+    check_rose
+  };
   std::uint64_t identity = 0;
   Kind kind = Kind::heard;
   base::Cause cause = base::Cause::completed;
@@ -36,6 +49,10 @@ class HealthWatch {
   void broke_off(EndpointState& endpoint, base::Cause cause);  // a fresh connection, before any byte of an answer
   // A silent endpoint to which one request should go that can be repeated elsewhere; invalid: none.
   base::Handle trial(base::Handle view);
+
+  // Of gate/checks, at the endpoint's home.
+  void checked(std::uint64_t identity, bool passed, lifecycle::ActiveCheck::News news, base::Cause cause);
+  void checks_ended(std::uint64_t identity);
 
   // For the home worker, from all.
   void take(const Finding& finding) { inbox_.push_back(finding); }

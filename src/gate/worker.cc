@@ -25,6 +25,7 @@ Worker::Worker(reactor::Reactor& reactor, const base::Labels& labels, const Work
       h2_backends_(core_),
       endpoints_(core_),
       health_(core_),
+      checks_(core_),
       datagrams_(core_) {
   core_.access_log = options.access_log;
   core_.clients_max = options.clients_max;
@@ -37,6 +38,7 @@ Worker::Worker(reactor::Reactor& reactor, const base::Labels& labels, const Work
   core_.h2_backends = &h2_backends_;
   core_.endpoints = &endpoints_;
   core_.health = &health_;
+  core_.checks = &checks_;
   core_.mirrors = &mirrors_;
 }
 
@@ -142,6 +144,7 @@ void Worker::drain(std::move_only_function<void()> when_quiet) {
   clients_.close_idle(Cause::shutdown);
   datagrams_.drain();
   health_.stop();
+  checks_.stop();
   exchanges_.end_mirrors(Cause::shutdown);
   bury();
   tell_if_quiet();
@@ -187,21 +190,25 @@ void Worker::on_accepted(Owner owner, reactor::SocketId socket, const base::Addr
 
 void Worker::on_connected(Owner owner) {
   if (owner.kind == owner_health) return health_.on_probe_connected(owner.handle);
+  if (owner.kind == owner_check) return checks_.on_connected(owner.handle);
   backends_.on_connected(owner.handle);
 }
 
 void Worker::on_received(Owner owner, base::Slice bytes) {
   if (owner.kind == owner_client) return clients_.on_received(owner.handle, std::move(bytes));
+  if (owner.kind == owner_check) return checks_.on_received(owner.handle, std::move(bytes));
   backends_.on_received(owner.handle, std::move(bytes));
 }
 
 void Worker::on_peer_finished(Owner owner) {
   if (owner.kind == owner_client) return clients_.on_peer_finished(owner.handle);
+  if (owner.kind == owner_check) return checks_.on_peer_finished(owner.handle);
   backends_.on_peer_finished(owner.handle);
 }
 
 void Worker::on_drained(Owner owner) {
   if (owner.kind == owner_client) return clients_.on_drained(owner.handle);
+  if (owner.kind == owner_check) return;  // nothing waits for it
   backends_.on_drained(owner.handle);
 }
 
@@ -218,6 +225,7 @@ void Worker::on_pumped(Owner owner, std::uint64_t moved, bool done) {
 void Worker::on_failed(Owner owner, const base::Error& error) {
   if (owner.kind == owner_client) return clients_.on_failed(owner.handle, error);
   if (owner.kind == owner_health) return health_.on_probe_failed(owner.handle);
+  if (owner.kind == owner_check) return checks_.on_failed(owner.handle, error.cause);
   backends_.on_failed(owner.handle, error);
 }
 
@@ -235,6 +243,7 @@ void Worker::on_timer(Owner owner) {
     case owner_flow: return datagrams_.on_timer(owner.handle);
     case owner_endpoint: return endpoints_.on_timer(owner.handle);
     case owner_health: return health_.on_timer(owner);
+    case owner_check: return checks_.on_timer(owner.handle);
   }
 }
 
@@ -262,7 +271,7 @@ observe::Counters Worker::collect() {
 Audit Worker::audit() {
   Audit audit{.clients = clients_.size(),
               .backends = backends_.size(),
-              .probes = health_.probes(),
+              .probes = health_.probes() + checks_.connections(),
               .exchanges = exchanges_.size(),
               .flows = datagrams_.size(),
               .endpoints = endpoints_.size(),

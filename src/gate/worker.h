@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "gate/backends.h"
+#include "gate/checks.h"
 #include "gate/client_limits.h"
 #include "gate/clients.h"
 #include "gate/connection_facts.h"
@@ -34,7 +35,7 @@ struct WorkerOptions {
 struct Audit {
   std::size_t clients = 0;
   std::size_t backends = 0;
-  std::size_t probes = 0;  // connections of gate/health
+  std::size_t probes = 0;  // connections of gate/health and gate/checks
   std::size_t exchanges = 0;
   std::size_t flows = 0;
   std::size_t endpoints = 0;
@@ -109,6 +110,7 @@ class Worker final : public reactor::Handler {
   H2Backends h2_backends_;
   Endpoints endpoints_;
   HealthWatch health_;
+  Checks checks_;
   Mirrors mirrors_;
   Datagrams datagrams_;
   base::SlotMap<std::shared_ptr<ListenerState>> listeners_;

@@ -74,6 +74,7 @@ void Counters::add(const Counters& other) {
   add_each(retries, other.retries);
   retries_refused += other.retries_refused;
   for (std::size_t health = 0; health < verdicts.size(); ++health) add_each(verdicts[health], other.verdicts[health]);
+  for (const auto& [backend, results] : other.checks) add_each(checks[backend], results);
 
   client_accepted += other.client_accepted;
   backend_opened += other.backend_opened;

@@ -52,6 +52,7 @@ struct Counters {
   std::uint64_t retries_refused = 0;  // by the backend's budget
   // [health][cause]: what this worker has found as the home of endpoints.
   std::array<std::array<std::uint64_t, base::cause_count>, 5> verdicts{};
+  boost::unordered_flat_map<base::Label, std::array<std::uint64_t, 2>> checks;  // by backend: [passed]
 
   std::uint64_t client_accepted = 0;
   std::uint64_t backend_opened = 0;

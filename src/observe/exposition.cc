@@ -116,6 +116,18 @@ void write_verdicts(MetricWriter& out, const Scrape& scrape) {
   }
 }
 
+void write_checks(MetricWriter& out, const Scrape& scrape) {
+  using Row = std::pair<std::string_view, std::array<std::uint64_t, 2>>;
+  std::vector<Row> rows;
+  for (const auto& [backend, results] : scrape.counters.checks) rows.emplace_back(scrape.labels.text(backend), results);
+  std::ranges::sort(rows);
+  out.counter("ebbgate_checks", "Active health checks that ended, by backend and result.");
+  for (const auto& [backend, results] : rows) {
+    out.sample({{"backend", backend}, {"result", "failed"}}, results[0]);
+    out.sample({{"backend", backend}, {"result", "passed"}}, results[1]);
+  }
+}
+
 void write_mirrors(MetricWriter& out, const Counters& counters) {
   out.counter("ebbgate_mirrors", "Copies of requests to mirrors, by what became of them.");
   out.sample({{"outcome", "answered"}}, counters.mirrors_answered);
@@ -227,6 +239,7 @@ void write_exposition(const Scrape& scrape, MetricFormat format, std::string& ou
   write_connections(writer, scrape);
   write_retries(writer, scrape.counters);
   write_verdicts(writer, scrape);
+  write_checks(writer, scrape);
   write_mirrors(writer, scrape.counters);
   write_stickiness(writer, scrape.counters);
   write_traffic(writer, scrape.counters);

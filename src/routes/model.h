@@ -87,6 +87,18 @@ struct EndpointLimitsModel {
   std::uint32_t connections = 0;
 };
 
+// What each endpoint is asked from time to time, whether it has work or not.
+struct HealthModel {
+  std::string http;                 // the target of a GET; "": a connection, with its TLS handshake, is enough
+  std::string host;                 // that is asked for; "": the name in the backend's certificate, or the address
+  std::vector<StatusRange> expect;  // good answers; empty: 2xx and 3xx
+  std::uint32_t port = 0;           // asked without TLS and in HTTP/1.1; 0: the endpoint's own
+  Duration every = std::chrono::seconds{2};
+  Duration timeout = std::chrono::seconds{1};  // of connection, handshake and answer together
+  std::uint32_t fall = 2;                      // failures in a row after which it is down
+  std::uint32_t rise = 2;                      // successes in a row after which it is up again
+};
+
 struct BackendModel {
   std::string name;
   Balance balance = Balance::least_request;
@@ -107,6 +119,7 @@ struct BackendModel {
   QueueModel queue;
   EndpointLimitsModel endpoint_limits;
   Duration drain_deadline = std::chrono::seconds{30};  // for the work of an endpoint that takes no more
+  std::optional<HealthModel> health;
 };
 
 struct Timeouts {

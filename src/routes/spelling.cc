@@ -18,6 +18,11 @@ bool is_label(std::string_view label) {
          std::ranges::all_of(label, allowed);
 }
 
+// RFC 3986 sections 3.3 and 3.4.
+bool is_target_character(char c) {
+  return c > ' ' && c <= '~' && std::string_view("#\"\\<>^`{|}").find(c) == std::string_view::npos;
+}
+
 bool is_port(std::string_view text) {
   unsigned port = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), port);
@@ -55,9 +60,12 @@ bool is_host_pattern(std::string_view text) {
 
 bool is_path(std::string_view text) {
   return text.starts_with('/') && text.size() <= path_length_max && text.find("//") == std::string_view::npos &&
-         std::ranges::all_of(text, [](char c) {
-           return c > ' ' && c <= '~' && std::string_view("?#\"\\<>^`{|}").find(c) == std::string_view::npos;
-         });
+         text.find('?') == std::string_view::npos && std::ranges::all_of(text, is_target_character);
+}
+
+bool is_target(std::string_view text) {
+  return text.size() <= path_length_max && is_path(text.substr(0, text.find('?'))) &&
+         std::ranges::all_of(text, is_target_character);
 }
 
 bool is_token(std::string_view text) {

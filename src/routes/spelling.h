@@ -17,6 +17,8 @@ bool is_host(std::string_view text);
 bool is_host_pattern(std::string_view text);
 // From the root, without query and empty segments, made of the characters that RFC 3986 section 3.3 has for paths.
 bool is_path(std::string_view text);
+// As is_path, and a query may follow.
+bool is_target(std::string_view text);
 // RFC 9110 section 5.6.2: methods and names of fields.
 bool is_token(std::string_view text);
 // RFC 9110 section 5.5: no control characters besides the tab, no white space around it.

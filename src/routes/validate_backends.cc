@@ -1,3 +1,5 @@
+#include <chrono>
+
 #include "routes/spelling.h"
 #include "routes/validate_parts.h"
 
@@ -7,6 +9,9 @@ namespace {
 
 constexpr std::uint32_t weight_max = 256;
 constexpr std::uint32_t streams_max = 10'000;
+constexpr Duration every_min = std::chrono::milliseconds{100};
+constexpr Duration every_max = std::chrono::hours{1};
+constexpr std::uint32_t in_a_row_max = 100;
 
 void check_tls(const std::string& key, const BackendTlsModel& tls, Refusals& refusals) {
   if (tls.verify && tls.name.empty()) {
@@ -56,6 +61,32 @@ void check_endpoints(const std::string& backend_key, const BackendModel& backend
   }
 }
 
+void check_health(const std::string& key, const HealthModel& health, Refusals& refusals) {
+  if (!health.http.empty() && !is_target(health.http)) {
+    refusals.refuse(key + ".http", quoted(health.http) + " is not a path", "give one such as /healthz");
+  }
+  if (!health.host.empty() && !is_host(health.host)) {
+    refusals.refuse(key + ".host", quoted(health.host) + " is not a host name", "give a name such as shop.internal");
+  }
+  const std::pair<const char*, bool> of_http[] = {{".host", !health.host.empty()}, {".expect", !health.expect.empty()}};
+  for (const auto& [name, given] : of_http) {
+    if (!given || !health.http.empty()) continue;
+    refusals.refuse(key + name, "nothing is asked over HTTP", "add http: PATH, or remove the key");
+  }
+  if (health.port > 65535) {
+    refusals.refuse(key + ".port", std::to_string(health.port) + " is out of range", "give 1 to 65535");
+  }
+  if (health.every < every_min || health.every > every_max) {
+    refusals.refuse(key + ".every", "out of range", "give 100ms to 1h");
+  } else if (health.timeout > health.every) {
+    refusals.refuse(key + ".timeout", "a check has to be over before the next is due",
+                    "give at most as much as `every`, or make that longer");
+  }
+  refusals.check_timeout(key + ".timeout", health.timeout);
+  refusals.check_range(key + ".fall", health.fall, 1, in_a_row_max);
+  refusals.check_range(key + ".rise", health.rise, 1, in_a_row_max);
+}
+
 }  // namespace
 
 void check_backends(const Model& model, Refusals& refusals) {
@@ -73,6 +104,7 @@ void check_backends(const Model& model, Refusals& refusals) {
     check_balance(key, backend, refusals);
     check_protocol(key, backend, refusals);
     check_endpoints(key, backend, refusals);
+    if (backend.health) check_health(key + ".health", *backend.health, refusals);
   }
 }
 

@@ -148,8 +148,7 @@ TEST(Load, SuggestsTheKeyThatWasMeant) {
 }
 
 TEST(Load, DoesNotKnowKeysOfLaterSteps) {
-  EXPECT_THAT(errors_with_listener("backends: [{name: a, health: {every: 2s}}]\n"),
-              ElementsAre(HasSubstr("backends[0].health: there is no such key")));
+  EXPECT_THAT(errors_with_listener("canary: {every: 2s}\n"), ElementsAre(HasSubstr("canary: there is no such key")));
 }
 
 TEST(Load, RefusesAKeyThatIsGivenTwice) {

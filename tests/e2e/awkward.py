@@ -13,12 +13,12 @@ from http1 import Closed, Stream, response
 
 
 class Backend:
-    def __init__(self, serve, listen_backlog=1024):
+    def __init__(self, serve, listen_backlog=1024, port=0):
         self.serve = serve
         self.streams = []
         self.requests = []
         self.released = threading.Event()  # stalling servers wait for it
-        self.listener = socket.create_server(("127.0.0.1", 0), backlog=listen_backlog)
+        self.listener = socket.create_server(("127.0.0.1", port), backlog=listen_backlog)
         self.port = self.listener.getsockname()[1]
         self.threads = []
 

@@ -10,7 +10,7 @@ import pytest
 import awkward
 from router import BINARY, PORTS, ROOT, configuration
 
-PAGES = ["draining", "runtime-socket", "admin-api"]
+PAGES = ["draining", "runtime-socket", "admin-api", "health"]
 
 
 def blocks(page, language):
@@ -44,8 +44,9 @@ def test_commands_of_the_documentation_work(router, backend, tmp_path, page, blo
     assert '"error"' not in ended.stdout, ended.stdout
 
 
-def test_configuration_of_the_page_about_draining_loads(tmp_path):
+@pytest.mark.parametrize("page", ["draining", "health"])
+def test_configuration_of_the_page_loads(tmp_path, page):
     file = tmp_path / "ebbgate.yaml"
-    file.write_text(blocks("draining", "yaml")[0] + "listeners: []\n")
+    file.write_text(blocks(page, "yaml")[0] + "listeners: []\n")
     ended = subprocess.run([BINARY, "check", "-c", file], capture_output=True, text=True, timeout=30)
     assert ended.returncode == 0, ended.stderr

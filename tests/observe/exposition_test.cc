@@ -37,6 +37,7 @@ class Exposition : public testing::Test {
     counters_.closed_by(base::Side::client, base::Cause::client_reset);
     counters_.retries[static_cast<std::size_t>(base::Cause::backend_closed)] = 5;
     counters_.verdicts[1][static_cast<std::size_t>(base::Cause::backend_refused)] = 3;
+    counters_.checks[labels_.intern("carts")] = {2, 40};
     counters_.datagrams.flows_moved[static_cast<std::size_t>(base::Cause::backend_refused)] = 2;
     counters_.datagrams.client_in = 9;
     counters_.datagrams.overrun = 3;
@@ -112,6 +113,8 @@ TEST_F(Exposition, ShowsEachNumberUnderItsLabels) {
                   R"(ebbgate_connections_closed_total{side="client",cause="client_reset"})"),
             1);
   EXPECT_EQ(value("ebbgate_retries_total", R"(ebbgate_retries_total{cause="backend_closed"})"), 5);
+  EXPECT_EQ(value("ebbgate_checks_total", R"(ebbgate_checks_total{backend="carts",result="failed"})"), 2);
+  EXPECT_EQ(value("ebbgate_checks_total", R"(ebbgate_checks_total{backend="carts",result="passed"})"), 40);
   EXPECT_EQ(value("ebbgate_flows_moved_total", R"(ebbgate_flows_moved_total{cause="backend_refused"})"), 2);
   EXPECT_EQ(value("ebbgate_datagrams_total", R"(ebbgate_datagrams_total{side="client",direction="in"})"), 9);
   EXPECT_EQ(value("ebbgate_datagrams_dropped_total", R"(ebbgate_datagrams_dropped_total{reason="overrun"})"), 3);

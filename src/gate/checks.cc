@@ -1,0 +1,127 @@
+#include "gate/checks.h"
+
+#include "gate/endpoints.h"
+#include "gate/health.h"
+
+namespace ebb::gate {
+
+using base::Handle;
+using lifecycle::ActiveCheck;
+
+void Checks::follow(Handle view_handle) {
+  if (core_.stopping) return;
+  const BackendView& view = core_.endpoints->view(view_handle);
+  for (const Handle handle : view.endpoints) {
+    const EndpointState& endpoint = *core_.endpoints->find(handle);
+    if (core_.siblings.home(endpoint.identity) == core_.siblings.self) follow(endpoint, view.check.get());
+  }
+}
+
+void Checks::follow(const EndpointState& endpoint, const CheckTarget* target) {
+  auto known = by_identity_.find(endpoint.identity);
+  // One that had left and came back has a new life; what the old one had failed is not held against it.
+  const bool stale = known != by_identity_.end() && checks_.find(known->second)->endpoint != endpoint.self;
+  if (known != by_identity_.end() && (target == nullptr || stale)) {
+    forget(known->second);
+    known = by_identity_.end();
+    core_.health->checks_ended(endpoint.identity);
+  }
+  if (target == nullptr) return;
+  const Handle handle = known == by_identity_.end() ? checks_.emplace() : known->second;
+  Check& check = *checks_.find(handle);
+  if (check.every == target->model.every) return;
+  check.every = target->model.every;
+  check.self = handle;
+  check.endpoint = endpoint.self;
+  check.identity = endpoint.identity;
+  check.timer.set_owner({owner_check, handle});
+  by_identity_[endpoint.identity] = handle;
+  // One that is under way is followed by the next in any case.
+  if (check.connection) return;
+  core_.reactor.timers().arm(check.timer, check.life.first_at(core_.reactor.now(), target->plan(), core_.random));
+}
+
+bool Checks::ask_now(std::uint64_t identity) {
+  const auto known = by_identity_.find(identity);
+  if (known == by_identity_.end()) return false;
+  Check& check = *checks_.find(known->second);
+  if (!check.connection) begin(check);
+  return true;
+}
+
+void Checks::on_timer(Handle handle) {
+  Check* check = checks_.find(handle);
+  if (check == nullptr) return;
+  if (check->connection) return end(*check, check->connection->on_timeout());
+  begin(*check);
+}
+
+std::shared_ptr<const CheckTarget> Checks::target_of(std::uint64_t identity) const {
+  const EndpointState* endpoint = core_.endpoints->find_identity(identity);
+  return endpoint == nullptr ? nullptr : core_.endpoints->view(endpoint->view).check;
+}
+
+void Checks::begin(Check& check) {
+  const auto target = target_of(check.identity);
+  if (!target) return forget(check.self);
+  check.life.began(core_.reactor.now());
+  core_.arm(check.timer, target->model.timeout);
+  const base::Address& address = core_.endpoints->find_identity(check.identity)->address;
+  check.connection = std::make_unique<CheckConnection>(core_, target, address);
+  if (const auto ending = check.connection->open({owner_check, check.self})) end(check, *ending);
+}
+
+void Checks::end(Check& check, const CheckResult& result) {
+  const base::Instant now = core_.reactor.now();
+  check.connection.reset();
+  check.facts.last = result;
+  check.facts.taken = check.life.taken(now);
+  check.facts.at = core_.reactor.clock().wall();
+  const auto target = target_of(check.identity);
+  if (!target) return forget(check.self);
+  count(check, *target, result);
+  core_.reactor.timers().arm(check.timer, check.life.next_at(now, target->plan(), core_.random));
+}
+
+void Checks::count(Check& check, const CheckTarget& target, const CheckResult& result) {
+  // What the router could not do is not held against the endpoint.
+  if (result.outcome == CheckOutcome::not_asked) return;
+  const bool passed = gate::facts(result.outcome).passed;
+  const lifecycle::CheckPlan plan = target.plan();
+  const ActiveCheck::News news = passed ? check.life.passed(plan) : check.life.failed(plan);
+  (passed ? check.facts.passed : check.facts.failed) += 1;
+  if (news == ActiveCheck::News::fell) check.facts.falls += 1;
+  core_.counters.checks[target.backend][passed ? 1 : 0] += 1;
+  core_.health->checked(check.identity, passed, news, result.cause);
+}
+
+void Checks::forget(Handle handle) {
+  by_identity_.erase(checks_.find(handle)->identity);
+  checks_.erase(handle);
+}
+
+void Checks::stop() {
+  checks_.for_each([this](Handle handle, Check&) { checks_.erase(handle); });
+  by_identity_.clear();
+}
+
+std::optional<CheckFacts> Checks::facts(std::uint64_t identity) const {
+  const auto known = by_identity_.find(identity);
+  const auto target = known == by_identity_.end() ? nullptr : target_of(identity);
+  if (!target) return {};
+  const Check& check = *checks_.find(known->second);
+  CheckFacts facts = check.facts;
+  facts.state = check.life.state();
+  facts.in_a_row = check.life.in_a_row();
+  facts.fall = target->model.fall;
+  facts.rise = target->model.rise;
+  return facts;
+}
+
+std::size_t Checks::connections() const {
+  std::size_t count = 0;
+  checks_.for_each([&count](Handle, const Check& check) { count += check.connection ? 1 : 0; });
+  return count;
+}
+
+}  // namespace ebb::gate
