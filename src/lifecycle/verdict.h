@@ -24,7 +24,8 @@ class Verdict {
   static constexpr base::Duration decide_within = std::chrono::seconds{3};
   static constexpr base::Duration unanswered_counts = std::chrono::seconds{1};  // a probe, beside what comes after it
   static constexpr base::Duration ejection_first = std::chrono::seconds{1};
-  static constexpr base::Duration ejection_longest = std::chrono::seconds{30};
+  // Who is cured serves again within 5 s; one request in so long is what the incurable cost.
+  static constexpr base::Duration ejection_longest = std::chrono::seconds{4};
   static constexpr base::Duration good_behaviour = std::chrono::minutes{1};
 
   struct Change {
