@@ -123,9 +123,11 @@ void add_conns_options(CLI::App& command, ConnsArguments& conns) {
   CLI::Option* const pid =
       command.add_option("--pid", conns.pid, "the network namespace of a process")->excludes(netns);
   command.add_flag("--all", conns.all, "every network namespace of this machine")->excludes(netns)->excludes(pid);
-  command.add_option("--by", conns.by, "a line per group")->check(CLI::IsMember({"process", "peer", "verdict"}));
-  command.add_option("--sort", conns.sort, "the worst first")
-      ->check(CLI::IsMember({"verdict", "queue", "ends", "age", "process"}));
+  CLI::Option* const by =
+      command.add_option("--by", conns.by, "a line per group")->check(CLI::IsMember({"process", "peer", "verdict"}));
+  CLI::Option* const sort = command.add_option("--sort", conns.sort, "the worst first")
+                                ->check(CLI::IsMember({"verdict", "queue", "ends", "age", "process"}))
+                                ->excludes(by);
   CLI::Option* const why =
       command.add_option("--why", conns.why, "explain: PID/FD, ADDRESS:PORT or cookie:NUMBER")->type_name("SOCKET");
   command.add_option("--gone", conns.gone, "peers that are gone: addresses, comma-separated")->type_name("LIST");
@@ -142,9 +144,16 @@ void add_conns_options(CLI::App& command, ConnsArguments& conns) {
                                   ->type_name("FILE")
                                   ->excludes(record)
                                   ->excludes(samples);
-  CLI::Option* const json = command.add_flag("--json", conns.json, "print one JSON object")->excludes(why);
-  command.add_flag("--watch", conns.watch, "a live view; q leaves")->excludes(json)->excludes(why)->excludes(replay);
-  command.add_option("filter", conns.filters, "which sockets")->type_name("WORD ...");
+  CLI::Option* const json =
+      command.add_flag("--json", conns.json, "print one JSON object")->excludes(why)->excludes(by);
+  command.add_flag("--watch", conns.watch, "a live view; q leaves")
+      ->excludes(json)
+      ->excludes(why)
+      ->excludes(replay)
+      ->excludes(by)
+      ->excludes(sort);
+  why->excludes(by)->excludes(sort);
+  command.add_option("filter", conns.filters, "which sockets")->type_name("WORD");
   command.footer(conns_footer);
 }
 

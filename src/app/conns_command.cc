@@ -149,7 +149,8 @@ class Conns {
   }
 
   Outcome<int> explain_each(const census::Census& census) const {
-    const auto found = EBB_TRY(census::find_sockets(census, arguments_.why));
+    auto found = EBB_TRY(census::find_sockets(census, arguments_.why));
+    std::erase_if(found, [&](std::uint32_t index) { return !filter_.admits(census, index); });
     if (found.empty()) return std::unexpected(fmt::format("there is no socket {}", arguments_.why));
     for (std::size_t i = 0; i < std::min(found.size(), explained_max); ++i) {
       fmt::print("{}{}", i == 0 ? "" : "\n", census::explain(census, found[i], policy_));

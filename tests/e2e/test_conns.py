@@ -127,7 +127,8 @@ def test_wrong_words_are_explained():
     assert "NAME" in conns("--help").stdout and "--why" in conns("--help").stdout
     assert "No such file" in conns("--netns", "ebb-there-is-none", status=1).stderr
     assert "there is no socket" in conns("--why", "192.0.2.1:9", status=1).stderr
-    conns("--json", "--watch", status=2)
+    for pair in (["--json", "--watch"], ["--by", "peer", "--json"], ["--by", "peer", "--sort", "age"], ["--why", "1/1", "--sort", "age"]):
+        conns(*pair, status=2)
 
 
 class Zoo:
