@@ -49,8 +49,6 @@ class Back {
   virtual std::size_t patience() const = 0;
   // How the response is received from now on.
   virtual void receive(base::Handle end, reactor::Receive mode) = 0;
-  // Whether it may say that a request was never processed, so that one of any method can be repeated.
-  virtual bool vouches() const = 0;
   virtual bool reused(base::Handle end) = 0;        // it had served before
   virtual bool has_deadline(base::Handle end) = 0;  // it ends a connection attempt by itself
 

@@ -28,7 +28,6 @@ class Backends : public Back {
   std::size_t unsent(base::Handle end) override;
   std::size_t patience() const override { return output_high_water; }
   void receive(base::Handle end, reactor::Receive mode) override;
-  bool vouches() const override { return false; }
   bool reused(base::Handle end) override { return find(end)->served > 0; }
   bool has_deadline(base::Handle end) override;
   void release(base::Handle end, bool keep) override;

@@ -241,8 +241,6 @@ void Exchanges::attach(Exchange& exchange, Back& back, Handle backend) {
   exchange.back = &back;
   exchange.backend = backend;
   exchange.reused = back.reused(backend);
-  // Blocks that are kept for nothing are missing elsewhere.
-  exchange.keeps = exchange.reused || back.vouches() || wire::idempotent(exchange.method);
   exchange.handed_over = core_.reactor.now();
   if (exchange.bytes_only) return become_tunnel(exchange, Event::opened);
   step(exchange, Event::lease);

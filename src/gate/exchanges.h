@@ -59,7 +59,6 @@ struct Exchange {
   bool grpc = false;
   bool bytes_only = false;       // a tunnel from the start: nothing is known of what it carries
   bool replayable = true;        // what was sent is still in `head` and `kept`
-  bool keeps = false;            // it is worth keeping: this try may fail in a way that lets it be repeated
   bool fresh_only = false;       // a pooled connection was stale: the next try opens one
   bool head_sent = false;        // in this try
   bool end_sent = false;         // in this try

@@ -37,7 +37,6 @@ class H2Backends : public Back {
   std::size_t unsent(base::Handle end) override;
   std::size_t patience() const override { return std::size_t{64} << 10; }
   void receive(base::Handle end, reactor::Receive mode) override;
-  bool vouches() const override { return true; }
   bool reused(base::Handle end) override { return calls_.find(end)->reused; }
   bool has_deadline(base::Handle end) override;
   void release(base::Handle end, bool keep) override;

@@ -107,10 +107,11 @@ void Exchanges::send_request(Exchange& exchange) {
   request_moved(exchange);
 }
 
-// Slices are counted references: keeping them costs no copy, only that their blocks stay.
+// Slices are counted references: keeping them costs no copy, only that their blocks stay. Of whatever method: a FIN may
+// prove that the request never arrived, on a new connection too if its endpoint stops just then.
 void Exchanges::keep_for_replay(Exchange& exchange) {
   if (!exchange.replayable || exchange.body.empty()) return;
-  if (!exchange.keeps || exchange.kept.bytes() + exchange.body.bytes() > replay_bytes_max) {
+  if (exchange.kept.bytes() + exchange.body.bytes() > replay_bytes_max) {
     exchange.replayable = false;
     exchange.kept.clear();
     return;
