@@ -51,12 +51,24 @@ std::uint32_t Exchanges::retries(const Exchange& exchange) const {
 }
 
 void Exchanges::begin_try(Exchange& exchange) {
+  exchange.try_began = core_.reactor.now();
+  limit_try(exchange);
+}
+
+void Exchanges::limit_try(Exchange& exchange) {
   const routes::RouteTimeouts* own = timeouts_of(exchange);
   base::Duration limit = base::Duration::max();
   if (own != nullptr && own->attempt > base::Duration::zero()) limit = own->attempt;
   if (exchange.on_trial) limit = std::min(limit, core_.endpoints->find(exchange.endpoint)->evidence.trial_time());
   const bool limited = limit != base::Duration::max();
-  exchange.try_deadline = limited ? core_.reactor.now() + limit : base::Instant::max();
+  exchange.try_deadline = limited ? exchange.try_began + limit : base::Instant::max();
+}
+
+// The endpoint has answered, and that was the question: the rest takes as long as it takes.
+void Exchanges::end_trial(Exchange& exchange) {
+  exchange.on_trial = false;
+  limit_try(exchange);
+  arm_for_state(exchange);
 }
 
 // While a connection is being established its own timer runs, unless ours ends before it.

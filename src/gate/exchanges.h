@@ -70,8 +70,9 @@ struct Exchange {
   base::Cause refusal = base::Cause::completed;  // decided with the head, answered by start()
   base::Cause last_failure = base::Cause::backend_empty;
   std::vector<base::Handle> tried;
-  base::Instant held_until = base::Instant::max();    // once it had to wait for an endpoint
-  base::Instant deadline = base::Instant::max();      // of the whole, then of the tunnel
+  base::Instant held_until = base::Instant::max();  // once it had to wait for an endpoint
+  base::Instant deadline = base::Instant::max();    // of the whole, then of the tunnel
+  base::Instant try_began{};
   base::Instant try_deadline = base::Instant::max();  // of this try
   base::Instant move_on = base::Instant::max();       // from an endpoint that does not answer the connection attempt
   bool on_trial = false;                              // of a silent endpoint, by this try
@@ -244,6 +245,8 @@ class Exchanges {
   base::Duration response_timeout(const Exchange& exchange) const;
   std::uint32_t retries(const Exchange& exchange) const;
   void begin_try(Exchange& exchange);
+  void limit_try(Exchange& exchange);
+  void end_trial(Exchange& exchange);
   void arm_for_deadline(Exchange& exchange);
   void begin_tunnel_age(Exchange& exchange);
   bool end_if_overdue(Exchange& exchange);

@@ -22,6 +22,7 @@ void Exchanges::note_first_byte(Exchange& exchange) {
   if (exchange.response_bytes) return;
   exchange.response_bytes = true;
   exchange.first_byte = core_.reactor.now();
+  if (exchange.on_trial) end_trial(exchange);
 }
 
 void Exchanges::on_response_bytes(Handle handle, Chain& input, Slice bytes) {
