@@ -476,6 +476,11 @@ void Exchanges::end_of_endpoint(Handle endpoint, Cause cause) {
   for (const Handle handle : all) {
     Exchange* exchange = live(handle);
     if (exchange == nullptr) continue;
+    if (exchange->life.is(State::connecting)) {  // nothing of it was sent: another may take it
+      exchange->back->cancel(std::exchange(exchange->backend, {}), cause);
+      retry_or_fail(*exchange, cause, Delivery::unknown);
+      continue;
+    }
     if (!exchange->life.is(State::tunnelling)) {
       fail(*exchange, Event::failed, cause);
       continue;
