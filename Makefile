@@ -2,7 +2,8 @@
 PYTHON := /usr/bin/python3
 JOBS ?= $(shell nproc)
 FUZZ_SECONDS ?= 60
-SEEDS ?= 1000
+SEEDS ?= 100000
+FIRST ?= 1
 
 .DEFAULT_GOAL := help
 .PHONY: help build run test bench lab fuzz sim format tidy lint clean
@@ -36,11 +37,11 @@ fuzz: ## every fuzzer for FUZZ_SECONDS (60)
 	@ninja -C build-fuzz -j $(JOBS)
 	@tools/fuzz $(FUZZ_SECONDS)
 
-sim: ## SEEDS (1000) simulated runs, with sanitizers
+sim: ## SEEDS (100000) simulated runs, with sanitizers, from FIRST (1) on; about an hour
 	@tools/deps build
 	@cmake --preset asan >/dev/null
 	@ninja -C build-asan -j $(JOBS) ebbsim
-	@build-asan/ebbsim --seeds $(SEEDS)
+	@build-asan/ebbsim --seeds $(SEEDS) --start $(FIRST) --jobs $(JOBS)
 
 format: ## clang-format over all C++
 	@tools/deps build

@@ -24,6 +24,7 @@ Backend::Backend(World& world, Network& network, Ledger& ledger, const base::Add
       ledger_(ledger),
       rng_(world.rng().next()),
       address_(address),
+      name_(address.text()),
       backend_(backend) {}
 
 void Backend::open() {
@@ -32,7 +33,7 @@ void Backend::open() {
 
 void Backend::refuse() {
   if (!port_) return;
-  network_.close_port(port_);
+  ledger_.swallowed(backend_, network_.close_port(port_));
   port_ = {};
 }
 
@@ -41,11 +42,12 @@ void Backend::on_port_changed(base::Handle) {
 }
 
 void Backend::accept_one() {
-  if (!port_ || !network_.waiting(port_)) return;
+  if (ill_ == Ill::frozen || !port_ || !network_.waiting(port_)) return;
   const base::Handle handle = connections_.emplace();
   Connection& connection = *connections_.find(handle);
   connection.self = handle;
   connection.end = network_.accept(port_, *this, handle, patient_limits());
+  if (ill_ == Ill::resets && rng_.chance(500)) return close_idle(connection, true);
   schedule(connection);
 }
 
@@ -72,9 +74,10 @@ void Backend::act(base::Handle handle) {
   Connection* connection = connections_.find(handle);
   if (connection == nullptr) return;
   connection->scheduled = false;
+  if (ill_ == Ill::frozen) return;
   if (network_.error(connection->end) != 0) return drop(*connection, false);
   if (!connection->stalled && !read(*connection)) return;
-  write(*connection);
+  if (ill_ != Ill::mute) write(*connection);
   connection = connections_.find(handle);
   if (connection == nullptr || !network_.finished(connection->end) || !connection->out.empty()) return;
   // A peer that only closed its half still gets the answer to its last request.
@@ -117,10 +120,12 @@ void Backend::begin(Connection& connection) {
     return;
   }
   world_.note("backend head", id, connection.end.slot);
+  if (connection.reader.field("cookie").find("EBB=") != std::string_view::npos)
+    world_.fail("a backend saw the router's cookie, exchange " + std::to_string(id));
   if (exchange->backend != backend_) world_.fail("exchange " + std::to_string(id) + " reached another backend");
   if (retired_ && exchange->sent_at > retired_at_ + retire_grace)
     world_.fail("exchange " + std::to_string(id) + " reached an endpoint that had left");
-  ledger_.head_arrived(*exchange);
+  ledger_.head_arrived(*exchange, name_);
   connection.exchange = id;
   connection.body_read = 0;
   connection.request_over = false;
@@ -157,17 +162,30 @@ void Backend::answer_after_thought(Connection& connection) {
   connection.answer = Answer::thinking;
   const base::Handle handle = connection.self;
   const std::uint64_t id = connection.exchange;
+  if (ledger_.find(id)->plan.slow()) ledger_.disturb(name_);
   world_.after(ledger_.find(id)->plan.think, [this, handle, id] {
     Connection* found = connections_.find(handle);
     if (found == nullptr || found->exchange != id || network_.error(found->end) != 0) return;
+    if (ill_ == Ill::frozen) {
+      found->answer_due = true;
+      return;
+    }
     answer(*found, *ledger_.find(id));
   });
 }
 
 void Backend::answer(Connection& connection, Exchange& exchange) {
+  if (ill_ == Ill::resets) return drop(connection, true);
+  if (hangs()) {
+    connection.stalled = true;
+    return;
+  }
   const bool strikes = exchange.attempts <= exchange.plan.strikes;
   const Strike strike = strikes ? exchange.plan.strike : Strike::none;
-  if (strike != Strike::none) ledger_.struck(exchange, strike, connection.served > 0);
+  if (strike != Strike::none) {
+    ledger_.struck(exchange, strike, connection.served > 0);
+    ledger_.disturb(name_);
+  }
   switch (strike) {
     case Strike::close_before_head: return drop(connection, false);
     case Strike::reset_before_head: return drop(connection, true);
@@ -178,6 +196,7 @@ void Backend::answer(Connection& connection, Exchange& exchange) {
       break;
     default: queue_answer(connection, exchange, strike); break;
   }
+  exchange.answer_begun = true;
   connection.answer = Answer::writing;
   schedule(connection);
 }
@@ -186,7 +205,8 @@ std::string Backend::head_of_answer(const Exchange& exchange, bool bodiless, boo
   const ResponsePlan& plan = exchange.plan;
   std::string head;
   if (plan.hints_first) head += "HTTP/1.1 103 Early Hints\r\nLink: </style.css>\r\n\r\n";
-  head += "HTTP/1.1 " + std::to_string(plan.status) + " Reason\r\nX-Sim-Id: " + std::to_string(exchange.id) + "\r\n";
+  head += "HTTP/1.1 " + std::to_string(plan.status) + " Reason\r\nX-Sim-Id: " + std::to_string(exchange.id) +
+          "\r\nX-Sim-Endpoint: " + name_ + "\r\n";
   if (closes) head += "Connection: close\r\n";
   if (plan.body == BodyKind::length && plan.status != 204)
     head += "Content-Length: " + std::to_string(plan.bytes) + "\r\n";
@@ -198,13 +218,14 @@ void Backend::queue_answer(Connection& connection, const Exchange& exchange, Str
   const ResponsePlan& plan = exchange.plan;
   if (exchange.upgrade) {
     connection.out.push("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: echo\r\nX-Sim-Id: " +
-                        std::to_string(exchange.id) + "\r\n\r\n");
+                        std::to_string(exchange.id) + "\r\nX-Sim-Endpoint: " + name_ + "\r\n\r\n");
     connection.tunnel = true;
     connection.out.push(connection.in.pop(connection.in.size()));
     return;
   }
   const bool bodiless = exchange.method == "HEAD" || plan.status == 204 || plan.status == 304;
-  const bool closes = plan.close_after || plan.body == BodyKind::until_close || (plan.early && rng_.chance(500));
+  const bool closes =
+      ends_ || plan.close_after || plan.body == BodyKind::until_close || (plan.early && rng_.chance(500));
   // Closing while the request still arrives makes a reset, which may overtake the answer.
   if (closes && plan.early) ledger_.excuse(exchange.id, "early answer and close");
   std::string head = head_of_answer(exchange, bodiless, closes);
@@ -246,6 +267,7 @@ void Backend::message_over(Connection& connection) {
   connection.answer = Answer::none;
   connection.served += 1;
   connection.reader.next();
+  if (ends_) return close_idle(connection, false);
   if (!connection.in.empty()) return schedule(connection);  // the next request came with the end of this one
   wait_idle(connection);
 }
@@ -258,11 +280,8 @@ void Backend::wait_idle(Connection& connection) {
   const Duration wait = habits_.idle_close_min + Duration{static_cast<std::int64_t>(rng_.below(spread + 1))};
   world_.after(wait, [this, handle = connection.self, period] {
     Connection* found = connections_.find(handle);
-    if (found == nullptr || found->idle_count != period || found->exchange != 0) return;
-    world_.note("backend closes idle", found->end.slot);
-    // A reset destroys what is still on its way of the last answer.
-    if (habits_.idle_close_by_reset) ledger_.excuse(found->last_exchange, "reset behind the answer");
-    drop(*found, habits_.idle_close_by_reset);
+    if (found == nullptr || found->idle_count != period || found->exchange != 0 || ill_ == Ill::frozen) return;
+    close_idle(*found, habits_.idle_close_by_reset);
   });
 }
 

@@ -1,8 +1,14 @@
 // A scripted endpoint: reads requests, checks every byte, answers or strikes as the exchange's plan in the Ledger
-// says. Its habits (closing idle connections, slow accepting) are drawn per run. Lives until the end of the run.
+// says. Its habits (closing idle connections, slow accepting) are drawn per run. Lives until the end of the run, its
+// process only from start() to its end; both may fall ill.
+//
+//   backend.cc        requests and answers
+//   backend_fates.cc  what befalls its process
 #pragma once
 
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "sim/content.h"
 #include "sim/ledger.h"
@@ -20,6 +26,15 @@ struct BackendHabits {
   std::uint32_t read_max = 65536;
 };
 
+// What its process suffers from.
+enum class Ill : std::uint8_t {
+  none,
+  frozen,  // stopped: the kernel accepts and acknowledges, nobody reads
+  mute,    // reads, and says nothing any more
+  gray,    // answers some and never the others
+  resets,  // whatever it has accepted
+};
+
 class Backend final : private Watcher {
  public:
   Backend(World& world, Network& network, Ledger& ledger, const base::Address& address, std::uint32_t backend);
@@ -27,11 +42,33 @@ class Backend final : private Watcher {
   void set_habits(const BackendHabits& habits) { habits_ = habits; }
   void open();    // listens
   void refuse();  // stops listening: connection attempts are refused
+
+  void start();      // a fresh process
+  void terminate();  // SIGTERM: accepts no more, closes what is idle, ends what it has begun
+  void kill();       // SIGKILL: the kernel closes everything
+  void fall_ill(Ill ill);
+  void recover();
+  void lose_way(Way way);  // of the host
+  void find_way();
+
+  // Requests that it has and has not answered, by connection.
+  struct InHand {
+    base::Handle connection;
+    std::uint64_t exchange;
+  };
+  std::vector<InHand> in_hand();
+  bool still_in_hand(const InHand& work) const;  // and the router has not ended it
+
   // Its endpoint left the configuration of all workers: exchanges that were sent later must not come here.
-  void retire() { retired_ = true, retired_at_ = world_.now(); }
+  void retire() {
+    if (!std::exchange(retired_, true)) retired_at_ = world_.now();
+  }
   void reinstate() { retired_ = false; }
+  bool retired() const { return retired_; }
+  Instant retired_at() const { return retired_at_; }
 
   const base::Address& address() const { return address_; }
+  const std::string& name() const { return name_; }
 
  private:
   enum class Answer : std::uint8_t { none, thinking, writing, written };
@@ -51,6 +88,7 @@ class Backend final : private Watcher {
     bool stalled = false;
     bool tunnel = false;
     bool scheduled = false;
+    bool answer_due = false;  // thought through while it was frozen
     After after = After::keep;
     std::uint64_t idle_count = 0;  // tells idle periods apart
   };
@@ -71,13 +109,21 @@ class Backend final : private Watcher {
   void message_over(Connection& connection);
   void wait_idle(Connection& connection);
   void drop(Connection& connection, bool by_reset);
+  void close_idle(Connection& connection, bool by_reset);
+  bool idle(const Connection& connection) const;
+  bool hangs();
+  void excuse_work(const char* why);
+  std::vector<base::Handle> all();
 
   World& world_;
   Network& network_;
   Ledger& ledger_;
   base::Rng rng_;
   base::Address address_;
+  std::string name_;
   std::uint32_t backend_;
+  Ill ill_ = Ill::none;
+  bool ends_ = false;  // SIGTERM has come
   BackendHabits habits_;
   PortId port_;
   bool retired_ = false;

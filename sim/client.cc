@@ -130,11 +130,15 @@ void Client::send_eagerly(const Exchange& exchange) {
   out_.push(Content(exchange.id, Direction::request).text(0, eager_));
 }
 
-std::string Client::request_text(const Exchange& exchange, bool last) const {
+std::string Client::request_text(Exchange& exchange, bool last) const {
   if (exchange.due == Due::refusal) return refused_request(exchange.id);
   std::string text = exchange.method + " /x/" + std::to_string(exchange.id) + " HTTP/1." +
                      std::to_string(script_.minor) + "\r\nHost: b" + std::to_string(exchange.backend) +
                      ".test\r\nX-Sim-Id: " + std::to_string(exchange.id) + "\r\n";
+  text += "X-Tenant: " + script_.from.text() + "\r\n";
+  const auto cookie = cookies_.find(exchange.backend);
+  exchange.bound_to = cookie == cookies_.end() ? "" : cookie->second.endpoint;
+  if (cookie != cookies_.end()) text += "Cookie: own=1; " + cookie->second.value + "\r\n";
   if (exchange.upgrade) return text + "Connection: Upgrade\r\nUpgrade: echo\r\n\r\n";
   if (last && script_.close_last) text += "Connection: close\r\n";
   if (exchange.plan.continue_first) text += "Expect: 100-continue\r\n";
@@ -210,7 +214,7 @@ bool Client::read_message() {
 }
 
 void Client::answer_begins() {
-  const Exchange& exchange = current();
+  Exchange& exchange = current();
   const int status = reader_.status();
   if (status == 100 || status == 103) {
     if (status == 100 && !held_back_.empty()) out_.push(std::exchange(held_back_, {}));
@@ -222,6 +226,10 @@ void Client::answer_begins() {
   from_backend_ = !reader_.field("x-sim-id").empty();
   if (from_backend_ && reader_.field("x-sim-id") != std::to_string(exchange.id))
     s_.world.fail("the answer to exchange " + std::to_string(exchange.id) + " is another's");
+  if (from_backend_) note_endpoint(exchange);
+  if (!from_backend_) exchange.cause = reader_.field("ebbgate-cause");
+  if (!from_backend_ && status >= 400 && exchange.cause.empty() && s_.says_cause)
+    s_.world.fail("exchange " + std::to_string(exchange.id) + " was refused without a cause");
   if (status == 101 && exchange.upgrade) {
     tunnel_ = true;
     out_.push(Content(exchange.id, Direction::request).text(eager_, exchange.request_bytes - eager_));
@@ -238,6 +246,13 @@ void Client::answer_begins() {
   const auto [kind, length] = reader_.framing(BodyKind::until_close);
   if (bodiless(exchange, status)) return reader_.start_body(BodyKind::none, 0);
   reader_.start_body(kind, length);
+}
+
+void Client::note_endpoint(const Exchange& exchange) {
+  const std::string endpoint(reader_.field("x-sim-endpoint"));
+  const std::string given(reader_.field("set-cookie"));
+  s_.ledger.served(exchange, endpoint, !given.empty());
+  if (!given.empty() && script_.cookies) cookies_[exchange.backend] = {given.substr(0, given.find(';')), endpoint};
 }
 
 void Client::check_body(const Exchange& exchange) {
@@ -275,7 +290,8 @@ void Client::answer_complete() {
   // not before we asked.
   quiet_since_ = asked_at_;
   if (!held_back_.empty()) last_answer_ = true;  // the body was promised and will not come
-  if (last_answer_ || (waiting_.empty() && next_ == script_.exchanges.size())) {
+  if (all_answered() && script_.never_leaves && !last_answer_) return;
+  if (last_answer_ || all_answered()) {
     next_ -= waiting_.size();  // behind a last answer: to be asked again elsewhere
     waiting_.clear();
     close();
@@ -312,6 +328,8 @@ void Client::leave() {
 
 void Client::stop_misbehaving() {
   script_.leave = Leave::never;
+  script_.write_max = script_.read_max = 65536;
+  script_.write_gap = script_.read_gap = {};
   if (!silent_) return;
   silent_ = false;
   s_.network.reset(end_);
@@ -320,7 +338,8 @@ void Client::stop_misbehaving() {
 
 // The router, or the path, has ended the connection.
 void Client::connection_ended(bool reset) {
-  const bool may_close = last_answer_ || s_.ledger.excusing_all() || (!opened_ && s_.listeners_change());
+  const bool may_close =
+      last_answer_ || script_.never_leaves || s_.ledger.excusing_all() || (!opened_ && s_.listeners_change());
   if (waiting_.empty()) {
     const Duration quiet = s_.world.now() - quiet_since_;
     if (!may_close && quiet + timer_slack < script_.idle_limit)

@@ -4,6 +4,7 @@
 
 #include <deque>
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -26,9 +27,11 @@ struct ClientScript {
   Duration write_gap{};
   std::uint32_t read_max = 65536;
   Duration read_gap{};
-  Duration pause{};         // between an answer and the next request
-  bool half_close = false;  // FIN behind the last request
-  bool close_last = false;  // `Connection: close` on the last request
+  Duration pause{};           // between an answer and the next request
+  bool cookies = true;        // it sends back what it was given
+  bool half_close = false;    // FIN behind the last request
+  bool close_last = false;    // `Connection: close` on the last request
+  bool never_leaves = false;  // keeps its connection when it wants nothing more, until the router ends it
   Leave leave = Leave::never;
   std::uint64_t leave_after = 0;  // bytes sent and received
   Duration idle_limit{};          // the router may close after so much quiet
@@ -44,16 +47,19 @@ class Client final : private Watcher {
     Ledger& ledger;
     std::function<base::Address()> target;
     std::function<bool()> listeners_change;
+    bool says_cause = false;  // the router tells it with each answer of its own
   };
 
   Client(Surroundings surroundings, ClientScript script);
 
   void start();
-  // The calm phase begins: whoever only pretends to be there goes.
+  // The calm phase begins: whoever only pretends to be there goes, and nobody dawdles.
   void stop_misbehaving();
-  bool done() const { return next_ == script_.exchanges.size() && waiting_.empty() && !end_; }
+  bool done() const { return all_answered() && (!end_ || script_.never_leaves); }
+  bool waits_for_nothing() const { return all_answered() && end_; }
 
  private:
+  bool all_answered() const { return next_ == script_.exchanges.size() && waiting_.empty(); }
   void on_end_changed(base::Handle tag) override;
   void on_port_changed(base::Handle) override {}
   void soon();
@@ -63,13 +69,14 @@ class Client final : private Watcher {
   void send_requests();
   void send_body(const Exchange& exchange);
   void send_eagerly(const Exchange& exchange);
-  std::string request_text(const Exchange& exchange, bool last) const;
+  std::string request_text(Exchange& exchange, bool last) const;
   bool chunks(const Exchange& exchange) const;
   void write();
   void read();
   bool read_message();
   bool read_tunnel();
   void answer_begins();
+  void note_endpoint(const Exchange& exchange);
   void check_body(const Exchange& exchange);
   void answer_complete();
   bool leaves_now();
@@ -83,6 +90,11 @@ class Client final : private Watcher {
   base::Rng rng_;
   ClientScript script_;
   EndId end_;
+  struct Cookie {
+    std::string value;
+    std::string endpoint;  // that gave it
+  };
+  std::map<std::uint32_t, Cookie> cookies_;  // by backend
   std::uint64_t connection_number_ = 0;
   bool scheduled_ = false;
   bool silent_ = false;                // pretends to be there

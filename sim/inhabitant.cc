@@ -6,7 +6,8 @@ namespace {
 
 class Gate final : public Inhabitant {
  public:
-  Gate(reactor::Reactor& reactor, const base::Labels& labels) : worker_(reactor, labels, {}) {}
+  Gate(reactor::Reactor& reactor, const base::Labels& labels, gate::Siblings siblings)
+      : worker_(reactor, labels, {.siblings = std::move(siblings)}) {}
 
   reactor::Handler& handler() override { return worker_; }
   void apply(std::shared_ptr<const routes::Snapshot> snapshot) override {
@@ -17,6 +18,7 @@ class Gate final : public Inhabitant {
   }
   void drain() override { worker_.drain(); }
   gate::Audit audit() override { return worker_.audit(); }
+  gate::Worker* worker() override { return &worker_; }
 
  private:
   gate::Worker worker_;
@@ -24,8 +26,8 @@ class Gate final : public Inhabitant {
 
 }  // namespace
 
-std::unique_ptr<Inhabitant> make_gate(reactor::Reactor& reactor, const base::Labels& labels) {
-  return std::make_unique<Gate>(reactor, labels);
+std::unique_ptr<Inhabitant> make_gate(reactor::Reactor& reactor, const base::Labels& labels, gate::Siblings siblings) {
+  return std::make_unique<Gate>(reactor, labels, std::move(siblings));
 }
 
 }  // namespace ebb::sim

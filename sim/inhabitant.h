@@ -19,11 +19,13 @@ class Inhabitant {
   virtual void apply(std::shared_ptr<const routes::Snapshot> snapshot) = 0;
   virtual void drain() = 0;
   virtual gate::Audit audit() = 0;
+  virtual gate::Worker* worker() { return nullptr; }  // null: it is none
 };
 
-using MakeInhabitant = std::function<std::unique_ptr<Inhabitant>(reactor::Reactor&, const base::Labels&)>;
+using MakeInhabitant =
+    std::function<std::unique_ptr<Inhabitant>(reactor::Reactor&, const base::Labels&, gate::Siblings)>;
 
 // The real data plane.
-std::unique_ptr<Inhabitant> make_gate(reactor::Reactor& reactor, const base::Labels& labels);
+std::unique_ptr<Inhabitant> make_gate(reactor::Reactor& reactor, const base::Labels& labels, gate::Siblings siblings);
 
 }  // namespace ebb::sim

@@ -1,6 +1,14 @@
 #include "sim/ledger.h"
 
+#include <algorithm>
+
 namespace ebb::sim {
+
+namespace {
+
+constexpr Duration time_to_hear = seconds{5};  // what a trouble has begun may end after it
+
+}  // namespace
 
 const char* name(Strike strike) {
   switch (strike) {
@@ -55,8 +63,68 @@ void Ledger::excuse_all(const char* why) {
     if (exchange.outcome == Outcome::pending) excuse(exchange.id, why);
 }
 
-void Ledger::head_arrived(Exchange& exchange) {
+bool Ledger::repeatable(const Exchange& exchange) {
+  return exchange.idempotent && !exchange.upgrade && exchange.request_bytes < replay_bytes_max &&
+         !exchange.plan.continue_first && !exchange.plan.early;
+}
+
+void Ledger::excuse_unrepeatable(std::uint64_t id, const char* why) {
+  if (const Exchange* exchange = find(id); exchange != nullptr && !repeatable(*exchange)) excuse(id, why);
+}
+
+void Ledger::excuse_all_at(const std::string& endpoint, const char* why) {
+  for (Exchange& exchange : exchanges_)
+    if (exchange.outcome == Outcome::pending && exchange.endpoint == endpoint) excuse(exchange.id, why);
+}
+
+void Ledger::excuse_begun_at(const std::string& endpoint, const char* why) {
+  for (Exchange& exchange : exchanges_) {
+    if (exchange.outcome != Outcome::pending || exchange.endpoint != endpoint) continue;
+    if (exchange.answer_begun || !repeatable(exchange)) excuse(exchange.id, why);
+  }
+}
+
+void Ledger::begin_trouble(std::uint32_t backend, Toll toll, const char* why) {
+  troubles_.push_back({backend, toll, why, world_.now(), Instant::max()});
+}
+
+void Ledger::end_trouble(std::uint32_t backend) {
+  for (Trouble& trouble : troubles_)
+    if (trouble.backend == backend && trouble.until == Instant::max()) trouble.until = world_.now() + time_to_hear;
+}
+
+void Ledger::swallowed(std::uint32_t backend, std::size_t count) {
+  swallowed_.insert(swallowed_.end(), count, {backend, world_.now()});
+}
+
+bool Ledger::forgiven(const Exchange& exchange) {
+  if (exchange.excuse != nullptr) return true;
+  const bool repeats = repeatable(exchange);
+  const auto fallen = std::ranges::count(troubles_, exchange.backend, &Trouble::backend);
+  if (fallen > 1 && exchange.attempts > retries_[exchange.backend]) return true;  // one after the other under it
+  for (const Trouble& trouble : troubles_) {
+    const bool met = trouble.backend == exchange.backend && exchange.sent_at <= trouble.until;
+    if (met && (trouble.toll == Toll::all || !repeats)) return true;
+  }
+  const auto known = std::ranges::find_if(swallowed_, [&](const Swallowed& one) {
+    return !repeats && one.backend == exchange.backend && one.when >= exchange.sent_at;
+  });
+  if (known == swallowed_.end()) return false;
+  swallowed_.erase(known);
+  return true;
+}
+
+void Ledger::served(const Exchange& exchange, const std::string& endpoint, bool new_cookie) {
+  if (exchange.bound_to.empty() || exchange.bound_to == endpoint) return;
+  if (!new_cookie) world_.fail("served by another endpoint than its cookie names, and not told: " + describe(exchange));
+  const bool steady = !excusing_all() && !disturbed_.contains(exchange.bound_to) && exchange.attempts == 1;
+  if (steady) world_.fail("moved away from an endpoint that is well: " + describe(exchange));
+}
+
+void Ledger::head_arrived(Exchange& exchange, const std::string& endpoint) {
   exchange.attempts += 1;
+  exchange.endpoint = endpoint;
+  exchange.answer_begun = false;
   if (exchange.due == Due::refusal) world_.fail("a malformed request reached a backend: " + describe(exchange));
 }
 
@@ -87,13 +155,14 @@ void Ledger::end(std::uint64_t id, Outcome outcome, int status) {
   }
   exchange.outcome = outcome;
   exchange.status = status;
+  exchange.ended_at = world_.now();
   pending_ -= 1;
   counts_[static_cast<std::size_t>(outcome)] += 1;
   if (exchange.due != Due::service) return judge_refusal(exchange);
   if (outcome == Outcome::answered && exchange.executions == 0 && !exchange.plan.early)
     world_.fail("answered although no backend has read it: " + describe(exchange));
   const bool lost = outcome == Outcome::refused || outcome == Outcome::broken;
-  if (lost && exchange.excuse == nullptr) world_.fail("lost without a reason: " + describe(exchange));
+  if (lost && !forgiven(exchange)) world_.fail("lost without a reason: " + describe(exchange));
 }
 
 void Ledger::judge_refusal(const Exchange& exchange) {
@@ -108,9 +177,9 @@ void Ledger::judge_refusal(const Exchange& exchange) {
 std::string Ledger::describe(const Exchange& exchange) const {
   return "exchange " + std::to_string(exchange.id) + " " + exchange.method + " " +
          std::to_string(exchange.request_bytes) + " bytes, " + name(exchange.outcome) + " " +
-         std::to_string(exchange.status) + ", attempts " + std::to_string(exchange.attempts) + ", executions " +
-         std::to_string(exchange.executions) + ", strike " + name(exchange.plan.strike) + ", excuse " +
-         (exchange.excuse == nullptr ? "none" : exchange.excuse);
+         std::to_string(exchange.status) + " " + exchange.cause + ", attempts " + std::to_string(exchange.attempts) +
+         ", executions " + std::to_string(exchange.executions) + ", strike " + name(exchange.plan.strike) +
+         ", excuse " + (exchange.excuse == nullptr ? "none" : exchange.excuse);
 }
 
 }  // namespace ebb::sim

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -38,6 +39,9 @@ struct ResponsePlan {
   Duration think{};
   Strike strike = Strike::none;
   std::uint32_t strikes = 1;  // so many first attempts are struck
+
+  // Some of these together may look like an endpoint that answers nobody (lifecycle/evidence.h).
+  bool slow() const { return think > milliseconds{900}; }
 };
 
 enum class Outcome : std::uint8_t {
@@ -67,18 +71,28 @@ struct Exchange {
   std::uint64_t request_bytes = 0;
   ResponsePlan plan;
   Instant sent_at{};
+  Instant ended_at{};
+  std::string bound_to;     // the endpoint that its cookie names, "": none
   std::uint32_t asked = 0;  // a client asks again if its idle connection was being closed
 
+  std::string endpoint;          // that read its head last
+  bool answer_begun = false;     // there
   std::uint32_t attempts = 0;    // complete heads that backends have read
   std::uint32_t executions = 0;  // complete requests that backends have read
   // Somebody did something that may rightly cost this exchange its answer; a literal that says what.
   const char* excuse = nullptr;
   Outcome outcome = Outcome::pending;
   int status = 0;
+  std::string cause;  // as the router says, if it refused
 };
+
+// What a trouble may cost the exchanges of its time.
+enum class Toll : std::uint8_t { the_unrepeatable, all };
 
 class Ledger {
  public:
+  static constexpr std::uint64_t replay_bytes_max = 65536;  // of a request's body, as the router keeps it
+
   explicit Ledger(World& world) : world_(world) {}
 
   // How often a backend's requests may be tried again.
@@ -90,9 +104,26 @@ class Ledger {
   // While set, whatever is pending or comes new is excused: the path itself is ill.
   void excuse_all(const char* why);
   bool excusing_all() const { return excuse_all_ != nullptr; }
+  // A request that must not, or cannot, be asked again somewhere else: its method forbids it (RFC 9110 9.2.2), it is
+  // too long to be kept, or some of its answer has come.
+  static bool repeatable(const Exchange& exchange);
+  void excuse_unrepeatable(std::uint64_t id, const char* why);
+  // What an endpoint has in hand when something befalls it: all of it, or what cannot go elsewhere any more.
+  void excuse_all_at(const std::string& endpoint, const char* why);
+  void excuse_begun_at(const std::string& endpoint, const char* why);
+  // From now on, until it ends, some endpoint of the backend is ill in a way that shows to no request by itself.
+  void begin_trouble(std::uint32_t backend, Toll toll, const char* why);
+  void end_trouble(std::uint32_t backend);
+  // So many connections of the backend were closed with a request in them that nobody could name.
+  void swallowed(std::uint32_t backend, std::size_t count);
+
+  // Something has happened to the endpoint that may cost it its sticky clients.
+  void disturb(const std::string& endpoint) { disturbed_.insert(endpoint); }
+  // An answer has come from this endpoint, and the client was (not) told to remember it.
+  void served(const Exchange& exchange, const std::string& endpoint, bool new_cookie);
 
   // Backends report; false if the backend should not go on.
-  void head_arrived(Exchange& exchange);
+  void head_arrived(Exchange& exchange, const std::string& endpoint);
   void executed(Exchange& exchange);
   void struck(Exchange& exchange, Strike strike, bool connection_reused);
   // Clients report.
@@ -103,12 +134,27 @@ class Ledger {
   const std::deque<Exchange>& all() const { return exchanges_; }
 
  private:
+  struct Trouble {
+    std::uint32_t backend;
+    Toll toll;
+    const char* why;
+    Instant since;
+    Instant until;
+  };
+  struct Swallowed {
+    std::uint32_t backend;
+    Instant when;
+  };
   void judge_refusal(const Exchange& exchange);
+  bool forgiven(const Exchange& exchange);
   std::string describe(const Exchange& exchange) const;
 
   World& world_;
   std::vector<std::uint32_t> retries_;  // by backend
   std::deque<Exchange> exchanges_;
+  std::vector<Trouble> troubles_;
+  std::vector<Swallowed> swallowed_;
+  std::set<std::string> disturbed_;  // endpoints
   std::uint64_t pending_ = 0;
   std::uint64_t counts_[5] = {};
   const char* excuse_all_ = nullptr;

@@ -9,13 +9,6 @@ namespace {
 
 std::uint64_t number(EndId end) { return end.slot; }
 
-bool same_host(const base::Address& a, const base::Address& b) {
-  base::Address x = a, y = b;
-  x.set_port(0);
-  y.set_port(0);
-  return x == y;
-}
-
 }  // namespace
 
 reactor::SocketLimits patient_limits() {
@@ -41,16 +34,6 @@ Link Network::draw_link() {
   if (rng.chance(400)) link.send_buffer = static_cast<std::uint32_t>(rng.between(1, 8)) * 512;
   if (rng.chance(400)) link.receive_buffer = static_cast<std::uint32_t>(rng.between(1, 8)) * 512;
   return link;
-}
-
-void Network::set_host_dark(const base::Address& host, bool dark) {
-  std::erase_if(dark_hosts_, [&](const base::Address& other) { return same_host(other, host); });
-  if (dark) dark_hosts_.push_back(host);
-  world_.note(dark ? "host dark" : "host back", host.port());
-}
-
-bool Network::host_dark(const base::Address& host) const {
-  return std::ranges::any_of(dark_hosts_, [&](const base::Address& other) { return same_host(other, host); });
 }
 
 // ---- listening -------------------------------------------------------------------------------------------------
@@ -82,9 +65,10 @@ EndId Network::accept(PortId id, Watcher& watcher, base::Handle tag, const react
   return end_id;
 }
 
-void Network::close_port(PortId id) {
+std::size_t Network::close_port(PortId id) {
   Port* port = ports_.find(id);
   EBB_ASSERT(port != nullptr);
+  const std::size_t count = port->queue.size();
   for (const EndId waiting : port->queue) {
     send_reset(get(waiting));
     erase(waiting);
@@ -92,6 +76,7 @@ void Network::close_port(PortId id) {
   world_.note("close port", id.slot);
   std::erase(port_order_, id);
   ports_.erase(id);
+  return count;
 }
 
 // SO_REUSEPORT: the kernel spreads connections over the sockets of one address by hash; here by chance.
@@ -144,39 +129,51 @@ void Network::send_syn(EndId client, int attempt) {
 void Network::syn_arrives(EndId client_id, int attempt) {
   End* client = ends_.find(client_id);
   if (client == nullptr || client->state != State::connecting || client->orphan) return;
+  const Way way = way_to(client->remote);
+  if (way == Way::swallows) return syn_lost(client_id, attempt);
   bool known = false;
-  const bool dark = host_dark(client->remote);
-  Port* port = dark ? nullptr : choose_port(client->remote, known);
-  if (port == nullptr && known == false && !dark) {
-    world_.after(client->link.latency, [this, client_id] {
+  Port* port = way == Way::unreachable ? nullptr : choose_port(client->remote, known);
+  if (port == nullptr && !known) {
+    const int refusal = way == Way::unreachable ? EHOSTUNREACH : ECONNREFUSED;
+    world_.after(client->link.latency, [this, client_id, refusal] {
       End* end = ends_.find(client_id);
-      if (end != nullptr && end->state == State::connecting) die(*end, ECONNREFUSED);
+      if (end != nullptr && end->state == State::connecting) die(*end, refusal);
     });
     return;
   }
-  if (port == nullptr) {  // lost: tried again after 1, 2, 4 ... seconds
-    world_.after(seconds{1LL << std::min(attempt, 6)}, [this, client_id, attempt] {
-      End* end = ends_.find(client_id);
-      if (end != nullptr && end->state == State::connecting) send_syn(client_id, attempt + 1);
-    });
-    return;
-  }
+  if (port == nullptr) return syn_lost(client_id, attempt);
   End& server = make_end(nullptr, {}, {}, client->link);
   client = ends_.find(client_id);
   server.state = State::open;
   server.peer = client_id;
+  server.from = client->remote;
   server.remote = client->from;
   client->peer = server.self;
   port->queue.push_back(server.self);
   port->watcher->on_port_changed(port->tag);
-  world_.after(client->link.latency, [this, client_id] {
+  world_.after(client->link.latency, [this, client_id] { answer_to_syn(client_id, 0); });
+}
+
+// Tried again after 1, 2, 4 ... seconds.
+void Network::syn_lost(EndId client_id, int attempt) {
+  world_.after(seconds{1LL << std::min(attempt, 6)}, [this, client_id, attempt] {
     End* end = ends_.find(client_id);
-    if (end == nullptr || end->state != State::connecting) return;
-    end->state = State::open;
-    world_.note("connected", number(client_id), number(end->peer));
-    tell(*end);
-    transmit(*end);
+    if (end != nullptr && end->state == State::connecting) send_syn(client_id, attempt + 1);
   });
+}
+
+void Network::answer_to_syn(EndId client_id, int attempt) {
+  End* client = ends_.find(client_id);
+  if (client == nullptr || client->state != State::connecting) return;
+  if (client->dark) {
+    world_.after(seconds{1LL << std::min(attempt, 6)},
+                 [this, client_id, attempt] { answer_to_syn(client_id, attempt + 1); });
+    return;
+  }
+  client->state = State::open;
+  world_.note("connected", number(client_id), number(client->peer));
+  tell(*client);
+  transmit(*client);
 }
 
 // ---- what a process sees ---------------------------------------------------------------------------------------
@@ -285,7 +282,7 @@ Instant Network::next_arrival(End& end) {
 
 // Puts on the wire what the peer's window allows.
 void Network::transmit(End& end) {
-  if (end.state != State::open) return;
+  if (end.state != State::open || end.doomed) return;
   arm_user_timeout(end);
   if (end.dark) return;
   const End* peer = ends_.find(end.peer);
@@ -300,29 +297,29 @@ void Network::transmit(End& end) {
     }
     end.segments.push_back({static_cast<std::uint32_t>(most), end.received});
     end.in_flight += most;
+    end.sent += most;
     window -= most;
-    world_.at(next_arrival(end), [this, id] { segment_arrives(id); });
+    world_.at(next_arrival(end), [this, id, journey = end.journey] { segment_arrives(id, journey); });
   }
   if (end.finish_wanted && !end.finish_sent && end.in_flight == end.output.size()) {
     end.finish_sent = true;
-    end.finish_confirms = end.received;
-    world_.at(next_arrival(end), [this, id] { finish_arrives(id); });
+    if (way_to(end.from) == Way::loses_fins) return;
+    const Finish finish{id, end.peer, end.journey, end.received, end.sent};
+    world_.at(next_arrival(end), [this, finish] { finish_arrives(finish); });
   }
 }
 
-void Network::segment_arrives(EndId sender_id) {
+void Network::segment_arrives(EndId sender_id, std::uint32_t journey) {
   End* sender = ends_.find(sender_id);
-  if (sender == nullptr || sender->state != State::open || sender->dark || sender->segments.empty()) return;
+  if (sender == nullptr || sender->state != State::open || sender->journey != journey) return;
+  if (sender->segments.empty()) return;
   const auto [size, confirms] = sender->segments.front();
   sender->segments.pop_front();
   sender->in_flight -= size;
   End* receiver = ends_.find(sender->peer);
   if (receiver == nullptr || receiver->state == State::dead || receiver->orphan) {
     sender->output.drop(size);
-    const EndId id = sender->self;  // nobody reads there any more: the kernel answers with RST
-    world_.after(sender->link.latency, [this, id] { reset_arrives(id); });
-    if (receiver != nullptr) die(*receiver, ECONNRESET);
-    return;
+    return refuse_segment(*sender, receiver);
   }
   receiver->input.push(sender->output.view().substr(0, size));
   receiver->received += size;
@@ -336,19 +333,35 @@ void Network::segment_arrives(EndId sender_id) {
   transmit(*sender);
 }
 
-void Network::finish_arrives(EndId sender_id) {
-  End* sender = ends_.find(sender_id);
-  if (sender == nullptr || sender->state != State::open || sender->dark) return;
-  sender->finish_arrived = true;
-  End* receiver = ends_.find(sender->peer);
-  if (receiver != nullptr && receiver->state != State::dead) {
+// Nobody reads there any more: the kernel answers with RST, behind what it has sent.
+void Network::refuse_segment(End& sender, End* receiver) {
+  const EndId id = sender.self;
+  if (receiver == nullptr || receiver->state == State::dead) {
+    world_.after(sender.link.latency, [this, id] { reset_arrives(id); });
+    return;
+  }
+  if (std::exchange(receiver->doomed, true)) return;
+  world_.at(next_arrival(*receiver), [this, id, orphan = receiver->self] {
+    reset_arrives(id);
+    if (End* end = ends_.find(orphan)) die(*end, ECONNRESET);
+  });
+}
+
+// It is on its way even if the end that sent it has been reset since.
+void Network::finish_arrives(const Finish& finish) {
+  End* sender = ends_.find(finish.from);
+  if (sender != nullptr && (sender->state != State::open || sender->journey != finish.journey)) return;
+  if (sender != nullptr) sender->finish_arrived = true;
+  End* receiver = ends_.find(finish.to);
+  const bool whole = receiver != nullptr && receiver->received == finish.after;
+  if (whole && receiver->state != State::dead && !receiver->dark) {
     receiver->input_finished = true;
-    confirm(*receiver, sender->finish_confirms);
+    confirm(*receiver, finish.confirms);
     world_.note("fin arrives", number(receiver->self));
     tell(*receiver);
     bury_if_done(receiver->self);
   }
-  bury_if_done(sender_id);
+  bury_if_done(finish.from);
 }
 
 void Network::confirm(End& end, std::uint64_t received) { end.acknowledged = std::max(end.acknowledged, received); }
@@ -360,8 +373,9 @@ void Network::confirm_later(End& receiver) {
   const EndId id = receiver.self;
   world_.after(receiver.link.latency + world_.draw({}, milliseconds{40}), [this, id] {
     End* end = ends_.find(id);
-    if (end == nullptr || end->dark) return;
+    if (end == nullptr) return;
     end->acknowledgement_due = false;
+    if (end->dark) return;
     if (End* sender = ends_.find(end->peer)) confirm(*sender, end->received);
   });
 }
@@ -384,7 +398,7 @@ void Network::reset_arrives(EndId receiver_id) {
   die(*receiver, receiver->input_finished ? EPIPE : ECONNRESET);
 }
 
-// ---- faults and time-outs --------------------------------------------------------------------------------------
+// ---- the end of an end -----------------------------------------------------------------------------------------
 
 void Network::die(End& end, int error) {
   if (end.state == State::dead) return;
@@ -402,63 +416,6 @@ void Network::die(End& end, int error) {
     tell(end);
   }
 }
-
-void Network::black_hole(EndId id) {
-  End* end = ends_.find(id);
-  if (end == nullptr || end->dark) return;
-  world_.note("black hole", number(id));
-  for (const EndId side : {id, end->peer}) {
-    End* each = ends_.find(side);
-    if (each == nullptr) continue;
-    each->dark = true;
-    each->segments.clear();
-    each->in_flight = 0;
-    arm_user_timeout(*each);
-    check_keepalive(side);
-  }
-}
-
-void Network::sever(EndId id) {
-  End* end = ends_.find(id);
-  if (end == nullptr || end->state != State::open || end->dark) return;
-  world_.note("severed", number(id));
-  const EndId peer = end->peer;
-  die(*end, ECONNRESET);
-  if (End* other = ends_.find(peer)) die(*other, ECONNRESET);
-}
-
-// Also in a zero window: tcp_probe_timer() gives up after the user timeout even though the peer answers the probes.
-void Network::arm_user_timeout(End& end) {
-  const bool waits = !end.output.empty() || (end.finish_wanted && !end.finish_arrived);
-  if (!waits || end.timeout_armed) return;
-  end.timeout_armed = true;
-  const EndId id = end.self;
-  world_.at(end.progress + end.limits.user_timeout, [this, id] { check_user_timeout(id); });
-}
-
-void Network::check_user_timeout(EndId id) {
-  End* end = ends_.find(id);
-  if (end == nullptr || end->state != State::open) return;
-  end->timeout_armed = false;
-  const bool waits = !end->output.empty() || (end->finish_wanted && !end->finish_arrived);
-  if (waits && world_.now() - end->progress >= end->limits.user_timeout) {
-    die(*end, ETIMEDOUT);
-    return;
-  }
-  arm_user_timeout(*end);
-}
-
-// With TCP_USER_TIMEOUT set, keepalive gives up at the first probe interval past it (tcp_keepalive_timer).
-void Network::check_keepalive(EndId id) {
-  const reactor::SocketLimits& limits = get(id).limits;
-  const Duration patience = std::max(limits.keepalive_idle + limits.keepalive_interval, limits.user_timeout);
-  world_.after(patience, [this, id] {
-    End* end = ends_.find(id);
-    if (end != nullptr && end->state == State::open) die(*end, ETIMEDOUT);
-  });
-}
-
-// ---- the end of an end -----------------------------------------------------------------------------------------
 
 void Network::tell(End& end) {
   if (end.watcher != nullptr) end.watcher->on_end_changed(end.tag);

@@ -35,6 +35,14 @@ struct Link {
   std::uint32_t receive_buffer = 65536;
 };
 
+// What the way to a host does to its packets, in both directions.
+enum class Way : std::uint8_t {
+  open,
+  swallows,     // nothing passes, nobody says so
+  unreachable,  // nothing passes; connection attempts are told so by ICMP (others only make a note of it)
+  loses_fins,   // of the host
+};
+
 // Who is told that an end or a port changed. `tag` is what the process gave with it.
 class Watcher {
  public:
@@ -54,15 +62,17 @@ class Network {
   PortId listen(const base::Address& address, Watcher& watcher, base::Handle tag, std::uint32_t backlog = 128);
   bool waiting(PortId port) const;
   EndId accept(PortId port, Watcher& watcher, base::Handle tag, const reactor::SocketLimits& limits);
-  void close_port(PortId port);  // connections that wait are reset, as the kernel does
+  // Connections that wait are reset, as the kernel does; returns how many did.
+  std::size_t close_port(PortId port);
 
   EndId connect(const base::Address& from, const base::Address& to, Watcher& watcher, base::Handle tag,
                 const reactor::SocketLimits& limits);
 
   // State of an end, for its process.
-  bool open(EndId end) const;         // the handshake has ended and nothing failed
-  int error(EndId end) const;         // errno that ended it, or 0
-  bool finished(EndId end) const;     // the peer's FIN was reached: all its bytes have been read
+  bool open(EndId end) const;      // the handshake has ended and nothing failed
+  int error(EndId end) const;      // errno that ended it, or 0
+  bool finished(EndId end) const;  // the peer's FIN was reached: all its bytes have been read
+  bool cut_off(EndId end) const { return get(end).dark; }
   bool finish_seen(EndId end) const;  // the peer's FIN has come, perhaps with bytes before it still unread
   std::size_t readable(EndId end) const;
   std::size_t writable(EndId end) const;
@@ -77,9 +87,10 @@ class Network {
   void set_tag(EndId end, base::Handle tag);
 
   // Faults.
-  void black_hole(EndId end);                                // nothing passes any more, in either direction
-  void sever(EndId end);                                     // something on the path resets both ends
-  void set_host_dark(const base::Address& host, bool dark);  // connection attempts get no answer
+  void black_hole(EndId end);  // nothing passes any more, in either direction
+  void sever(EndId end);       // something on the path resets both ends
+  void set_way(const base::Address& host, Way way);
+  Way way_to(const base::Address& host) const;
 
   std::size_t ends() const { return ends_.size(); }
   std::uint64_t opened() const { return opened_; }
@@ -103,13 +114,16 @@ class Network {
     Link link;
     State state = State::connecting;
     int error = 0;
-    bool dark = false;
+    bool dark = false;          // nothing passes
+    bool lost = false;          // and nothing ever will
+    bool doomed = false;        // an orphan that was written to: sends no more, and its RST is on its way
+    std::uint32_t journey = 0;  // what left on an earlier one does not arrive
 
     ByteQueue output;  // not yet acknowledged; the first `in_flight` bytes are on the wire
     std::size_t in_flight = 0;
+    std::uint64_t sent = 0;  // in all
     std::deque<Segment> segments;
-    std::uint64_t acknowledged = 0;     // as this end has heard; the buffer above lets go when bytes arrive
-    std::uint64_t finish_confirms = 0;  // what its FIN acknowledges
+    std::uint64_t acknowledged = 0;  // as this end has heard; the buffer above lets go when bytes arrive
     std::uint32_t crumbs_left = 0;
     Instant last_arrival{};
     Instant progress{};  // when the peer last acknowledged something, or output began to wait
@@ -136,14 +150,26 @@ class Network {
   const End& get(EndId end) const;
   End& get(EndId end);
   Link draw_link();
-  bool host_dark(const base::Address& host) const;
   Port* choose_port(const base::Address& address, bool& known);
 
   void send_syn(EndId client, int attempt);
   void syn_arrives(EndId client, int attempt);
+  void syn_lost(EndId client, int attempt);
+  void answer_to_syn(EndId client, int attempt);
   void transmit(End& end);
-  void segment_arrives(EndId sender);
-  void finish_arrives(EndId sender);
+  void segment_arrives(EndId sender, std::uint32_t journey);
+  struct Finish {
+    EndId from;
+    EndId to;
+    std::uint32_t journey;
+    std::uint64_t confirms;  // what it acknowledges
+    std::uint64_t after;     // so many bytes
+  };
+  void finish_arrives(const Finish& finish);
+  void forget_journey(End& end);
+  void darken(End& end);
+  void brighten(End& end);
+  void refuse_segment(End& sender, End* receiver);
   void confirm(End& end, std::uint64_t received);
   void confirm_later(End& receiver);
   void send_reset(End& end);
@@ -164,7 +190,7 @@ class Network {
   base::SlotMap<End> ends_;
   base::SlotMap<Port> ports_;
   std::vector<PortId> port_order_;
-  std::vector<base::Address> dark_hosts_;
+  std::vector<std::pair<base::Address, Way>> ways_;  // those that are not open
   std::uint64_t opened_ = 0;
   std::uint64_t closed_ = 0;
 };

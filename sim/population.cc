@@ -4,8 +4,9 @@ namespace ebb::sim {
 
 namespace {
 
-std::uint64_t draw_size(base::Rng& rng) {
+std::uint64_t draw_size(base::Rng& rng, const Climate& climate) {
   const std::uint64_t kind = rng.below(100);
+  if (climate.steady_load) return rng.below(kind < 3 ? 2000 : 1000);
   if (kind < 60) return rng.below(2000);
   if (kind < 92) return rng.between(2000, 40000);
   if (kind < 98) return rng.between(65536, 200000);  // large enough to be spliced
@@ -26,8 +27,10 @@ Strike draw_strike(base::Rng& rng, const Climate& climate, BodyKind body) {
 ResponsePlan draw_plan(base::Rng& rng, const Climate& climate, bool has_request_body) {
   ResponsePlan plan;
   constexpr BodyKind kinds[] = {BodyKind::length, BodyKind::length, BodyKind::chunked, BodyKind::until_close};
-  plan.body = kinds[rng.below(std::size(kinds))];
-  plan.bytes = draw_size(rng);
+  // Where processes die, the end of their connections must not look like the end of a body.
+  const bool processes_die = climate.steady_load || climate.host_faults;
+  plan.body = kinds[rng.below(processes_die ? 3 : std::size(kinds))];
+  plan.bytes = draw_size(rng, climate);
   plan.chunk = rng.between(1, 5000);
   if (plan.bytes > 2000 && plan.chunk < 50) plan.chunk = 50;
   if (rng.chance(80)) plan.status = rng.chance(500) ? 204 : 304;
@@ -36,6 +39,7 @@ ResponsePlan draw_plan(base::Rng& rng, const Climate& climate, bool has_request_
   plan.early = has_request_body && !plan.continue_first && rng.chance(100);
   plan.close_after = rng.chance(100);
   plan.think = rng.chance(500) ? Duration{} : Duration{microseconds{rng.below(30000)}};
+  if (climate.steady_load && rng.chance(10)) plan.think = milliseconds{rng.between(500, 3000)};
   if (climate.strikes && rng.chance(250)) plan.strike = draw_strike(rng, climate, plan.body);
   plan.strikes = rng.chance(800) ? 1 : 2;
   return plan;
@@ -71,22 +75,62 @@ routes::Timeouts draw_timeouts(base::Rng& rng) {
   return timeouts;
 }
 
+namespace {
+
+void draw_balance(base::Rng& rng, routes::BackendModel& backend) {
+  constexpr routes::Balance all[] = {routes::Balance::round_robin, routes::Balance::least_request,
+                                     routes::Balance::random, routes::Balance::source_hash,
+                                     routes::Balance::header_hash};
+  backend.balance = all[rng.below(std::size(all))];
+  if (backend.balance == routes::Balance::header_hash) backend.hash_header = "X-Tenant";
+  if (rng.chance(250)) {
+    backend.sticky.emplace().cookie = "EBB";
+    backend.sticky->drain = rng.chance(500) ? routes::StickyDrain::move : routes::StickyDrain::keep;
+  }
+  if (rng.chance(200)) backend.slow_start = milliseconds{rng.between(500, 5000)};
+}
+
+// With room for all, so that nobody is turned away, or with little, so that some are.
+void draw_queue(base::Rng& rng, const Climate& climate, routes::BackendModel& backend) {
+  backend.queue.timeout = seconds{60};
+  if (climate.steady_load) return;
+  if (rng.chance(150)) backend.endpoint_limits.requests = static_cast<std::uint32_t>(rng.between(1, 4));
+  if (rng.chance(150)) backend.endpoint_limits.connections = static_cast<std::uint32_t>(rng.between(1, 4));
+  if (!rng.chance(200)) return;
+  backend.queue.limit = static_cast<std::uint32_t>(rng.below(6));
+  backend.queue.timeout = milliseconds{rng.between(50, 2000)};
+}
+
+}  // namespace
+
 routes::BackendModel draw_backend(base::Rng& rng, const Climate& climate, std::uint32_t number) {
   routes::BackendModel backend;
   backend.name = "b" + std::to_string(number);
-  backend.balance = rng.chance(500) ? routes::Balance::round_robin : routes::Balance::least_request;
+  draw_balance(rng, backend);
+  draw_queue(rng, climate, backend);
   backend.connect_timeout = milliseconds{rng.between(500, 3000)};
   // It runs from the moment that the kernel has the whole request; the slowest links need seconds to empty a buffer.
   backend.response_timeout = milliseconds{rng.between(10000, 20000)};
   backend.idle_timeout = milliseconds{rng.between(200, 20000)};
   backend.idle_per_endpoint = static_cast<std::uint32_t>(rng.chance(200) ? rng.below(3) : 256);
   backend.idle_per_endpoint_max = 2 * backend.idle_per_endpoint;
-  backend.retries = climate.relay_only ? 0 : static_cast<std::uint32_t>(rng.below(4));
+  backend.drain_deadline = milliseconds{rng.between(1000, 10000)};
+  backend.retries = static_cast<std::uint32_t>(climate.steady_load ? rng.between(2, 3) : rng.below(4));
+  if (climate.relay_only) backend.retries = 0;
   if (climate.checks) {
     const Duration every = milliseconds{rng.between(200, 1000)};
     backend.health = routes::HealthModel{.every = every, .timeout = every};
   }
   return backend;
+}
+
+const char* excuse_of_race(const Exchange& exchange, const Group& group) {
+  if (group.habits.idle_close_max == Duration{}) return nullptr;
+  if (group.model.retries == 0) return "keep-alive race without retries";
+  if (Ledger::repeatable(exchange)) return nullptr;
+  // Only a FIN tells that a request came too late, and only what is still at hand can then be sent again.
+  return group.habits.idle_close_by_reset || exchange.request_bytes >= Ledger::replay_bytes_max ? "keep-alive race"
+                                                                                                : nullptr;
 }
 
 BackendHabits draw_habits(base::Rng& rng, const Climate& climate) {
@@ -116,18 +160,16 @@ Exchange draw_exchange(base::Rng& rng, const Climate& climate, std::uint32_t bac
   }
   if (exchange.method == "POST" || exchange.method == "PUT") {
     exchange.request_body = rng.chance(500) ? BodyKind::length : BodyKind::chunked;
-    exchange.request_bytes = draw_size(rng);
+    exchange.request_bytes = draw_size(rng, climate);
     if (climate.malformed && exchange.request_body == BodyKind::chunked && rng.chance(100))
       exchange.due = Due::late_refusal;
   } else if (exchange.method == "GET" && rng.chance(60)) {
     exchange.upgrade = true;
-    exchange.request_bytes = draw_size(rng) + 1;
+    exchange.request_bytes = draw_size(rng, climate) + 1;
   }
   exchange.plan = draw_plan(rng, climate, exchange.request_body != BodyKind::none);
+  if (exchange.plan.slow() && exchange.method == "POST") exchange.excuse = "slow by nature";
   if (exchange.due == Due::late_refusal) exchange.plan.early = false;
-  // What cannot be repeated is lost if it meets a connection that its backend is closing.
-  if (climate.idle_closes && (exchange.method == "POST" || exchange.request_bytes > 0))
-    exchange.excuse = "keep-alive race";
   return exchange;
 }
 
@@ -145,7 +187,9 @@ ClientScript draw_script(base::Rng& rng, const Climate& climate, const routes::T
     script.read_gap = microseconds{rng.between(10, 10000)};
   }
   if (rng.chance(400)) script.pause = microseconds{rng.between(1, 200000)};
-  if (rng.chance(50)) script.pause = timeouts.client_idle + milliseconds{rng.between(0, 20)} - milliseconds{10};
+  if (climate.steady_load) script.pause = milliseconds{rng.between(20, 200)}, script.depth = 1;
+  if (rng.chance(50) && !climate.steady_load)
+    script.pause = timeouts.client_idle + milliseconds{rng.between(0, 20)} - milliseconds{10};
   if (climate.relay_only) script.minor = 1, script.depth = 1;
   script.half_close = rng.chance(100);
   script.close_last = rng.chance(150);

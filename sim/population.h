@@ -5,6 +5,7 @@
 #include "sim/backend.h"
 #include "sim/client.h"
 #include "sim/ledger.h"
+#include "sim/site.h"
 
 namespace ebb::sim {
 
@@ -20,8 +21,9 @@ struct Climate {
   bool descriptors_scarce = false;
   bool endpoint_changes = false;  // new snapshots in mid-run
   bool listener_changes = false;
-  bool checks = false;      // endpoints are checked all the time
-  bool relay_only = false;  // the inhabitant knows no HTTP: nothing that a relay could not do
+  bool checks = false;       // endpoints are checked all the time
+  bool steady_load = false;  // of many small exchanges, on a scene
+  bool relay_only = false;   // the inhabitant knows no HTTP: nothing that a relay could not do
 
   static Climate draw(base::Rng& rng);
   // Trouble that may hit any exchange without trace in the Ledger.
@@ -30,6 +32,8 @@ struct Climate {
 
 routes::Timeouts draw_timeouts(base::Rng& rng);
 routes::BackendModel draw_backend(base::Rng& rng, const Climate& climate, std::uint32_t number);
+// Of an exchange that meets a backend which closes idle connections: why it may be lost, or null.
+const char* excuse_of_race(const Exchange& exchange, const Group& group);
 BackendHabits draw_habits(base::Rng& rng, const Climate& climate);
 Exchange draw_exchange(base::Rng& rng, const Climate& climate, std::uint32_t backends);
 // Without exchanges: the caller draws those and enters them in the Ledger.

@@ -1,5 +1,5 @@
-// One run, drawn from one seed: topology, climate, population, changes of the configuration. Owns everything in the
-// world. A run has four parts:
+// One run, drawn from one seed: topology, climate, population, and either a storm of many troubles at a time or one
+// scene of the laboratory. Owns everything in the world. A run has four parts:
 //
 //   storm    clients come and go, faults happen, the configuration changes
 //   settle   faults stop; whatever was begun must come to its end
@@ -8,13 +8,14 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "sim/checkers.h"
-#include "sim/inhabitant.h"
 #include "sim/population.h"
-#include "sim/sim_reactor.h"
+#include "sim/scenes.h"
+#include "sim/site.h"
+#include "sim/storm.h"
 
 namespace ebb::sim {
 
@@ -28,8 +29,9 @@ class Scenario {
   };
 
   Scenario(std::uint64_t seed, MakeInhabitant make);
-  // For tests that want one kind of weather.
+  // For tests that want one kind of weather, or one scene.
   Scenario(std::uint64_t seed, const Climate& climate, const Size& size, MakeInhabitant make);
+  Scenario(std::uint64_t seed, const Scene& scene, Duration time, MakeInhabitant make);
   ~Scenario();
 
   // True if nothing failed; else world().failure() says what.
@@ -40,56 +42,38 @@ class Scenario {
   std::uint64_t spliced_bytes() const;
 
  private:
-  // What the configuration says of an endpoint.
-  enum class Standing : std::uint8_t { ready, drain, maint, absent };
-  struct Group {
-    routes::BackendModel model;
-    std::vector<std::unique_ptr<Backend>> members;
-    std::vector<Standing> standings;  // by member
-  };
-  struct Member {
-    std::unique_ptr<SimReactor> reactor;
-    std::unique_ptr<Inhabitant> inhabitant;
-    std::unique_ptr<WorkerChecker> checker;
-  };
-
+  void draw_scenery(const Scene& scene);
   void build(const Size& size);
-  void add_client(const Climate& climate, std::uint32_t exchanges, Duration start);
-  void apply_configuration();
-  routes::Model model() const;
+  Site::Settings draw_settings();
+  ClientScript draw_client(const Climate& climate, std::uint32_t exchanges);
+  std::uint64_t draw_request(const Climate& climate, const ClientScript& script);
+  Client& add_client(ClientScript script, Duration start);
+  void add_leaky_client();
+  std::size_t leaked() const;
 
   void storm();
   void settle();
   void calm();
   void leave();
 
-  void schedule_faults();
-  void strike_path();
-  void strike_host();
-  void starve();
-  void change_endpoints();
-  void change_listener();
-
   template <class Condition>
   void run_until(Condition&& done, Duration at_most);
   bool clients_done() const;
+  void change_listener();
 
   World world_;
   Network network_;
-  base::Labels labels_;
   Climate climate_;
+  const Scene* scene_ = nullptr;  // null: a storm
+  Duration storm_time_;
   MakeInhabitant make_;
-  routes::Timeouts timeouts_;
-  reactor::SocketLimits limits_;
-  std::uint64_t body_bytes_max_ = 0;  // 0: no limit
   Ledger ledger_;
-  std::vector<Group> groups_;
-  std::vector<Member> members_;
+  Site site_;
+  std::optional<Storm> storm_;
+  std::optional<Stage> stage_;
   std::vector<std::unique_ptr<Client>> clients_;
-  base::Address listener_;
+  std::vector<Client*> leaky_clients_;
   Instant listener_changed_{};
-  std::uint64_t generation_ = 0;
-  Instant storm_end_{};
   bool storming_ = true;
 };
 

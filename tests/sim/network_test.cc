@@ -53,7 +53,7 @@ TEST_F(NetworkTest, RefusesConnectionsToAPortThatNobodyListensOn) {
 }
 
 TEST_F(NetworkTest, LeavesConnectionsToADarkHostWithoutAnswerUntilTheUserTimeout) {
-  network_.set_host_dark(server_, true);
+  network_.set_way(server_, Way::swallows);
   const EndId end = network_.connect(host_, server_, *this, {}, {.user_timeout = seconds{5}});
   run(seconds{4});
   EXPECT_EQ(network_.error(end), 0);
@@ -209,6 +209,48 @@ TEST_F(NetworkTest, EndsASenderWhoseWindowStaysShutByTheUserTimeout) {
   network_.send(client, std::string(100, 'x'));
   run(seconds{6});
   EXPECT_EQ(network_.error(client), ETIMEDOUT);
+}
+
+TEST_F(NetworkTest, DeliversWhatAClosedWayHadHeldUpWhenItIsOpenAgain) {
+  const auto [client, server] = connected();
+  network_.set_way(server_, Way::swallows);
+  network_.send(client, "held up");
+  run(seconds{2});
+  EXPECT_EQ(network_.readable(server), 0u);
+  EXPECT_EQ(network_.facts(client).timeouts, 3u);
+  network_.set_way(server_, Way::open);
+  run(seconds{1});
+  EXPECT_EQ(network_.read(server, SIZE_MAX), "held up");
+  EXPECT_EQ(network_.facts(client).unacknowledged, 0u);
+}
+
+TEST_F(NetworkTest, TellsOnlyWhoConnectsThatAHostIsUnreachable) {
+  const auto [client, server] = connected();
+  network_.set_way(server_, Way::unreachable);
+  network_.send(client, "into the void");
+  const EndId late = network_.connect(host_, server_, *this, {}, patient_limits());
+  run(seconds{1});
+  EXPECT_EQ(network_.error(late), EHOSTUNREACH);
+  EXPECT_EQ(network_.error(client), 0);
+}
+
+TEST_F(NetworkTest, WithoutItsFinACloseShowsOnlyByAReset) {
+  const auto [client, server] = connected();
+  network_.set_way(server_, Way::loses_fins);
+  network_.close(server);
+  run(seconds{1});
+  EXPECT_FALSE(network_.finish_seen(client));
+  network_.send(client, "anybody there?");
+  run(milliseconds{10});
+  EXPECT_EQ(network_.error(client), ECONNRESET);
+}
+
+TEST_F(NetworkTest, AFinIsNotOvertakenByTheResetOfWhatCrossedIt) {
+  const auto [client, server] = connected();
+  network_.send(client, "crosses");
+  network_.close(server);
+  run(milliseconds{10});
+  EXPECT_EQ(network_.error(client), EPIPE);
 }
 
 TEST_F(NetworkTest, CountsEachEndOnce) {

@@ -154,7 +154,9 @@ class Relay final : public Inhabitant, public reactor::Handler {
 }  // namespace
 
 MakeInhabitant make_relay(Fault fault) {
-  return [fault](reactor::Reactor& reactor, const base::Labels&) { return std::make_unique<Relay>(reactor, fault); };
+  return [fault](reactor::Reactor& reactor, const base::Labels&, const gate::Siblings&) {
+    return std::make_unique<Relay>(reactor, fault);
+  };
 }
 
 }  // namespace ebb::sim

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <set>
+#include <string>
 
 namespace ebb::sim {
 namespace {
@@ -12,8 +13,9 @@ TEST(Scenario, ReachesEveryKindOfEndAndStrike) {
   std::set<Outcome> outcomes;
   std::set<Strike> strikes;
   std::set<int> statuses;
+  std::set<std::string> causes;
   std::uint64_t spliced = 0, tunnels = 0, second_tries = 0;
-  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
     Scenario scenario(seed, make_gate);
     ASSERT_TRUE(scenario.run()) << "seed " << seed << ": " << scenario.world().failure();
     spliced += scenario.spliced_bytes();
@@ -21,6 +23,7 @@ TEST(Scenario, ReachesEveryKindOfEndAndStrike) {
       outcomes.insert(exchange.outcome);
       if (exchange.attempts > 0) strikes.insert(exchange.plan.strike);
       statuses.insert(exchange.status);
+      causes.insert(exchange.cause);
       if (exchange.upgrade && exchange.outcome == Outcome::answered) tunnels += 1;
       if (exchange.attempts > 1 && exchange.outcome == Outcome::answered) second_tries += 1;
     }
@@ -29,6 +32,8 @@ TEST(Scenario, ReachesEveryKindOfEndAndStrike) {
   EXPECT_EQ(strikes.size(), 9u);
   for (const int status : {101, 200, 204, 304, 400, 404, 413, 502, 503, 504})
     EXPECT_TRUE(statuses.contains(status)) << status;
+  for (const char* cause : {"backend_silent", "backend_dead", "backend_response_timeout", "queue_full"})
+    EXPECT_TRUE(causes.contains(cause)) << cause;
   EXPECT_GT(spliced, 0u);
   EXPECT_GT(tunnels, 0u);
   EXPECT_GT(second_tries, 0u);

@@ -1,0 +1,42 @@
+#include "sim/receipts.h"
+
+#include <algorithm>
+#include <memory>
+
+namespace ebb::sim {
+
+namespace {
+
+constexpr Duration way_max = milliseconds{250};  // until a FIN of the router has come through the slowest link
+constexpr Duration timer_slack = milliseconds{100};
+
+}  // namespace
+
+void Receipts::ask(Request request) {
+  const auto missing = std::make_shared<std::size_t>(request.workers.size());
+  Backend* process = request.process;
+  for (const auto& [reactor, worker] : request.workers) {
+    reactor->post([this, worker, process, missing, identity = request.identity, withdrawn = request.withdrawn] {
+      worker->when_idle(identity, [this, process, missing, withdrawn] {
+        if (--*missing == 0 && !withdrawn()) drained(*process);
+      });
+    });
+  }
+  if (request.by == Instant::max()) return;
+  world_.at(request.by + timer_slack, [this, missing, withdrawn = std::move(request.withdrawn)] {
+    if (*missing > 0 && !withdrawn()) world_.fail("a drain went on beyond its deadline");
+  });
+}
+
+void Receipts::drained(Backend& process) {
+  world_.note("drained", process.address().port());
+  world_.after(way_max, [this, &process, work = process.in_hand()] {
+    const auto open = std::ranges::find_if(work, [&](const Backend::InHand& one) {
+      return ledger_.find(one.exchange)->outcome == Outcome::pending && process.still_in_hand(one);
+    });
+    if (open != work.end())
+      world_.fail("drained was said while exchange " + std::to_string(open->exchange) + " was in flight");
+  });
+}
+
+}  // namespace ebb::sim

@@ -1,0 +1,89 @@
+// One endpoint of several falls ill after a second or two, and is cured some seconds later. The router is told nothing.
+//
+// Requests that can be repeated must all be answered. Others are lost if they were in the hands of the ill one; so is
+// what it had begun to answer.
+#include <algorithm>
+
+#include "sim/scenes.h"
+
+namespace ebb::sim {
+
+namespace {
+
+using Fate = void (*)(Backend& process);
+
+// `toll`: what may be lost meanwhile, beyond what the endpoint itself can name.
+struct Death {
+  const char* why;
+  Toll toll;
+  Fate strike;
+  Fate cure;
+  Duration lasts_min = milliseconds{500};
+};
+
+// A worker takes an endpoint for silent if it is too unlikely that those who wait are slow by nature, which takes
+// three, and if others of its backend answer meanwhile. Where the load was not enough for that, nothing can be known.
+void excuse_the_few(const Stage& stage, Backend& process, Instant since) {
+  const std::ptrdiff_t workers = std::ssize(stage.site.workers());
+  const std::vector<Backend::InHand> work = process.in_hand();
+  const auto waiting =
+      std::ranges::count_if(work, [&](const Backend::InHand& one) { return process.still_in_hand(one); });
+  const auto elsewhere = std::ranges::count_if(stage.ledger.all(), [&](const Exchange& exchange) {
+    return exchange.outcome == Outcome::answered && exchange.ended_at > since && exchange.endpoint != process.name();
+  });
+  if (waiting <= 2 * workers || elsewhere < 10 * workers)
+    stage.ledger.excuse_all_at(process.name(), "too few to tell silence from slowness");
+}
+
+void play(Stage& stage, const Death& death) {
+  base::Rng& rng = stage.world.rng();
+  const auto index = static_cast<std::uint32_t>(rng.below(stage.site.groups().size()));
+  Group& group = stage.site.groups()[index];
+  Backend* process = group.endpoints[rng.below(group.endpoints.size())].process.get();
+  const Duration sound = stage.world.draw(seconds{1}, seconds{2});
+  const Duration ill = stage.world.draw(death.lasts_min, death.lasts_min + seconds{3});
+  stage.world.after(sound, [=] {
+    stage.ledger.begin_trouble(index, death.toll, death.why);
+    death.strike(*process);
+  });
+  stage.world.after(sound + ill, [=] {
+    excuse_the_few(stage, *process, stage.world.now() - ill);
+    death.cure(*process);
+    stage.ledger.end_trouble(index);
+  });
+}
+
+void recover(Backend& process) { process.recover(); }
+void find_way(Backend& process) { process.find_way(); }
+
+constexpr Death node_death{"packets to it vanish", Toll::the_unrepeatable,
+                           [](Backend& process) { process.lose_way(Way::swallows); }, find_way};
+constexpr Death link_down{"its link is down", Toll::the_unrepeatable,
+                          [](Backend& process) { process.lose_way(Way::unreachable); }, find_way};
+constexpr Death frozen{"its process is stopped", Toll::the_unrepeatable,
+                       [](Backend& process) { process.fall_ill(Ill::frozen); }, recover};
+// What it was asked it never answers, cured or not: that must be found out while it answers nobody.
+constexpr Death mute{"it answers nothing", Toll::the_unrepeatable,
+                     [](Backend& process) { process.fall_ill(Ill::mute); }, recover, seconds{3}};
+// As long as it answers some, nobody can tell that it will never answer the others.
+constexpr Death gray{"it answers some", Toll::all, [](Backend& process) { process.fall_ill(Ill::gray); }, recover};
+constexpr Death resets{"it resets what it accepts", Toll::the_unrepeatable,
+                       [](Backend& process) { process.fall_ill(Ill::resets); }, recover};
+constexpr Death killed{"its process is killed", Toll::the_unrepeatable, [](Backend& process) { process.kill(); },
+                       [](Backend& process) { process.start(); }};
+
+constexpr Scene scenes[] = {
+    {"node death", 2, 4, [](Stage& stage) { play(stage, node_death); }},
+    {"link down", 2, 4, [](Stage& stage) { play(stage, link_down); }},
+    {"frozen", 2, 4, [](Stage& stage) { play(stage, frozen); }},
+    {"no answer", 2, 4, [](Stage& stage) { play(stage, mute); }},
+    {"gray", 2, 4, [](Stage& stage) { play(stage, gray); }},
+    {"reset", 2, 4, [](Stage& stage) { play(stage, resets); }},
+    {"kill", 2, 4, [](Stage& stage) { play(stage, killed); }},
+};
+
+}  // namespace
+
+std::span<const Scene> deaths() { return scenes; }
+
+}  // namespace ebb::sim

@@ -1,0 +1,89 @@
+// The router and its endpoints: workers, the processes behind each backend, and the control plane that tells the former
+// of the latter. Owned by the Scenario; processes, once there, stay to the end of the run even if they ended.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "gate/endpoint_list.h"
+#include "sim/backend.h"
+#include "sim/checkers.h"
+#include "sim/inhabitant.h"
+#include "sim/receipts.h"
+#include "sim/sim_reactor.h"
+
+namespace ebb::sim {
+
+// What the control plane says of an endpoint.
+enum class Standing : std::uint8_t { ready, leaving, drain, maint, absent };
+
+struct Endpoint {
+  std::unique_ptr<Backend> process;
+  std::string name;
+  std::uint32_t weight = 1;
+  Standing standing = Standing::ready;
+  Instant draining_since = Instant::max();
+};
+
+struct Group {
+  routes::BackendModel model;
+  BackendHabits habits;
+  std::vector<Endpoint> endpoints;
+};
+
+class Site {
+ public:
+  struct Settings {
+    routes::Timeouts timeouts;
+    routes::Limits limits;
+    reactor::SocketLimits sockets;
+    base::Address listener;
+  };
+
+  Site(World& world, Network& network, Ledger& ledger) : world_(world), network_(network), ledger_(ledger) {}
+
+  void add_group(routes::BackendModel model, const BackendHabits& habits, std::uint32_t endpoints);
+  void start(const Settings& settings, std::uint32_t workers, const MakeInhabitant& make);
+
+  std::vector<Group>& groups() { return groups_; }
+  const std::vector<Group>& groups() const { return groups_; }
+  const Settings& settings() const { return settings_; }
+  void move_listener();
+
+  // A new process that serves and that nobody knows of yet; returns its index in the group.
+  std::size_t spawn(std::size_t group);
+  // Decides on an endpoint; the router hears of it by the next tell() or apply().
+  void set_standing(std::size_t group, std::size_t endpoint, Standing standing);
+  void tell(std::size_t group);  // the endpoints of one backend
+  void apply();                  // a whole configuration
+
+  struct Place {
+    std::unique_ptr<SimReactor> reactor;
+    std::unique_ptr<Inhabitant> inhabitant;
+    std::unique_ptr<WorkerChecker> checker;
+  };
+  std::vector<Place>& workers() { return workers_; }
+  const std::vector<Place>& workers() const { return workers_; }
+  std::size_t listed() const;  // endpoints
+
+ private:
+  gate::Siblings siblings_of(std::size_t self, std::size_t count);
+  routes::Model model() const;
+  gate::EndpointList list(const Group& group);
+  void begin_drain(const Group& group, Endpoint& endpoint);
+  void ask_for_receipts();
+
+  World& world_;
+  Network& network_;
+  Ledger& ledger_;
+  base::Labels labels_;
+  Settings settings_;
+  std::vector<Group> groups_;
+  Receipts receipts_{world_, ledger_};  // workers call it, to their last breath
+  std::vector<Place> workers_;
+  std::vector<std::pair<std::size_t, std::size_t>> leaving_;  // endpoints whose receipts are to be asked for
+  std::uint64_t generation_ = 0;
+};
+
+}  // namespace ebb::sim
