@@ -22,6 +22,7 @@ bool Rollout::apply(config::Loaded loaded) {
       return false;
     }
     endpoints.keep();
+    endpoint_events_.on_lists(next.endpoints);
   }
   const routes::Snapshot& snapshot = *next.snapshot;
   {

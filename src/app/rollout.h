@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "app/endpoint_events.h"
 #include "base/labels.h"
 #include "config/load.h"
 #include "gate/fleet.h"
@@ -26,9 +27,14 @@ struct RolloutStatus {
 
 class Rollout {
  public:
-  Rollout(gate::Fleet& fleet, gate::Roster& roster, base::Labels& labels, observe::EventLog& events,
-          const base::Clock& clock)
-      : fleet_(fleet), roster_(roster), labels_(labels), events_(events), clock_(clock) {}
+  Rollout(gate::Fleet& fleet, gate::Roster& roster, EndpointEvents& endpoint_events, base::Labels& labels,
+          observe::EventLog& events, const base::Clock& clock)
+      : fleet_(fleet),
+        roster_(roster),
+        endpoint_events_(endpoint_events),
+        labels_(labels),
+        events_(events),
+        clock_(clock) {}
 
   bool apply(config::Loaded loaded);
   void refuse(const std::string& reason);
@@ -41,6 +47,7 @@ class Rollout {
 
   gate::Fleet& fleet_;
   gate::Roster& roster_;
+  EndpointEvents& endpoint_events_;
   base::Labels& labels_;
   observe::EventLog& events_;
   const base::Clock& clock_;

@@ -15,6 +15,7 @@
 #include "admin/server.h"
 #include "app/admin_openings.h"
 #include "app/admin_sources.h"
+#include "app/endpoint_events.h"
 #include "app/reload.h"
 #include "app/rollout.h"
 
@@ -103,15 +104,23 @@ int run(const RunOptions& options) {
   const auto access_log = observe::AccessLog::open(loaded->model.access_log.path, workers, problem,
                                                    gate::log_format(loaded->model.access_log.format));
   if (access_log == nullptr) return cannot_start("access_log.path");
-  const auto fleet = gate::Fleet::start({.workers = workers,
-                                         .io = io_kind(startup.io),
-                                         .access_log = access_log.get(),
-                                         .clients_max = clients_max(loaded->model.limits.connections)},
-                                        labels, problem);
+  observe::EventOutbox outbox(events, clock);
+  EndpointEvents endpoint_events(outbox, clock);
+  const auto fleet = gate::Fleet::start(
+      {.workers = workers,
+       .io = io_kind(startup.io),
+       .access_log = access_log.get(),
+       .clients_max = clients_max(loaded->model.limits.connections),
+       .on_health_change = [&](const gate::HealthChange& change) { endpoint_events.on_health_change(change); }},
+      labels, problem);
   if (fleet == nullptr) return cannot_start("io");
+  endpoint_events.follow(*fleet);
 
-  gate::Roster roster(labels, [&fleet](const gate::SharedEndpointList& list) { fleet->change_endpoints(list); });
-  Rollout rollout(*fleet, roster, labels, events, clock);
+  gate::Roster roster(labels, [&](const gate::SharedEndpointList& list) {
+    fleet->change_endpoints(list);
+    endpoint_events.on_list(list);
+  });
+  Rollout rollout(*fleet, roster, endpoint_events, labels, events, clock);
   const std::vector<std::string> files = config::files_of(loaded->model);
   if (!rollout.apply(std::move(*loaded))) return 1;  // it has said why
 

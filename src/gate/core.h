@@ -62,6 +62,8 @@ struct Siblings {
   std::function<void(std::size_t worker, std::move_only_function<void(Worker&)> task)> post{};  // null: alone
 };
 
+struct HealthChange;
+
 struct Core {
   reactor::Reactor& reactor;
   const base::Labels& labels;
@@ -74,6 +76,7 @@ struct Core {
   std::uint32_t clients_max = UINT32_MAX;
   ClientLimits* client_limits = nullptr;
   Siblings siblings{};
+  std::function<void(const HealthChange&)> on_health_change{};  // of those endpoints whose home this worker is
   base::Rng random{0};
   std::unique_ptr<routes::RateTable> rates{};  // made when a route asks for it
 

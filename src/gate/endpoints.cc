@@ -72,6 +72,7 @@ void Endpoints::take_list(Handle view_handle, const EndpointList& list) {
       endpoint.view = view_handle;
       endpoint.identity = listed.identity;
       endpoint.address = listed.address;
+      endpoint.health_since = core_.reactor.now();
       endpoint.drain_timer.set_owner({owner_endpoint, handle});
       view.members += 1;
     }
@@ -136,6 +137,7 @@ void Endpoints::set_health(std::uint64_t identity, Health health, Cause why, boo
   version_ += 1;
   if (endpoint->health == Health::down && health != Health::down) endpoint->warm_since = core_.reactor.now();
   endpoint->health = health;
+  endpoint->health_since = core_.reactor.now();
   endpoint->why = why;
   note_change(*endpoint);
   wake(endpoint->view);

@@ -44,6 +44,7 @@ struct EndpointState {
   lifecycle::Wish wish = lifecycle::Wish::ready;
   lifecycle::Health health = lifecycle::Health::up;
   base::Cause why = base::Cause::completed;  // of its health
+  base::Instant health_since{};
   base::WallTime since{};                    // when one of the three changed
   std::uint64_t listing = 0;                 // the change of its list that it was last seen in
   std::int64_t credit = 0;                   // of turns (gate/choice)

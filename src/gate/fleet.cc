@@ -64,7 +64,8 @@ std::unique_ptr<Fleet> Fleet::start(const FleetOptions& options, const base::Lab
     member.reactor = std::move(*made);
     WorkerOptions worker{.clients_max = std::max(options.clients_max / options.workers, 1u),
                          .client_limits = &fleet->client_limits_,
-                         .siblings = fleet->siblings_of(i, options.workers)};
+                         .siblings = fleet->siblings_of(i, options.workers),
+                         .on_health_change = options.on_health_change};
     if (options.access_log != nullptr) worker.access_log = &options.access_log->ring(i);
     member.worker = std::make_unique<Worker>(*member.reactor, labels, worker);
   }

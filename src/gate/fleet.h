@@ -17,8 +17,9 @@ struct FleetOptions {
   std::uint32_t workers = 1;
   reactor::Kind io = reactor::Kind::automatic;
   reactor::SocketLimits socket_limits;
-  observe::AccessLog* access_log = nullptr;  // outlives the fleet
-  std::uint32_t clients_max = UINT32_MAX;    // of the process
+  observe::AccessLog* access_log = nullptr;                     // outlives the fleet
+  std::uint32_t clients_max = UINT32_MAX;                       // of the process
+  std::function<void(const HealthChange&)> on_health_change{};  // on any worker's thread; must not block
 };
 
 class Fleet {

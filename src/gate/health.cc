@@ -114,6 +114,7 @@ void HealthWatch::announce(std::uint64_t identity, Verdict& verdict, Change chan
   probing_ = probing_ || verdict.needs_looks();
   const Cause why = health == Health::up ? Cause::completed : verdict.why();
   core_.counters.verdicts[static_cast<std::size_t>(health)][static_cast<std::size_t>(why)] += 1;
+  if (core_.on_health_change) tell(identity, verdict, change.condemned);
   const Siblings& siblings = core_.siblings;
   for (std::size_t i = 0; siblings.post && i < siblings.count; ++i) {
     if (i == siblings.self) continue;
@@ -122,6 +123,21 @@ void HealthWatch::announce(std::uint64_t identity, Verdict& verdict, Change chan
     });
   }
   apply(identity, health, why, change.condemned);
+}
+
+void HealthWatch::tell(std::uint64_t identity, const Verdict& verdict, bool condemned) {
+  const EndpointState* endpoint = core_.endpoints->find_identity(identity);
+  if (endpoint == nullptr) return;
+  const Health health = verdict.health();
+  core_.on_health_change({.backend = core_.endpoints->view(endpoint->view).name,
+                          .endpoint = std::string(core_.labels.text(endpoint->label)),
+                          .address = endpoint->address,
+                          .from = endpoint->health,
+                          .to = health,
+                          .cause = health == Health::up ? endpoint->why : verdict.why(),
+                          .condemned = condemned,
+                          .ejected = verdict.ejected(),
+                          .lasted = core_.reactor.now() - endpoint->health_since});
 }
 
 void HealthWatch::apply(std::uint64_t identity, Health health, Cause why, bool condemned) {

@@ -21,6 +21,19 @@ namespace ebb::gate {
 
 struct Exchange;
 
+// A verdict, as it is announced.
+struct HealthChange {
+  std::string backend;
+  std::string endpoint;
+  base::Address address;
+  lifecycle::Health from = lifecycle::Health::up;
+  lifecycle::Health to = lifecycle::Health::up;
+  base::Cause cause = base::Cause::completed;  // of the trouble; where it is over: of that which is over
+  bool condemned = false;                      // all that was open to it was ended
+  bool ejected = false;                        // for a while, for failing
+  base::Duration lasted{};                     // how long it had been in `from`
+};
+
 struct Finding {
   enum class Kind : std::uint8_t {
     connect_failed,
@@ -86,6 +99,7 @@ class HealthWatch {
   Change weigh(lifecycle::Verdict& verdict, const Finding& finding);
   bool may_eject(const EndpointState& endpoint) const;
   void announce(std::uint64_t identity, lifecycle::Verdict& verdict, Change change);
+  void tell(std::uint64_t identity, const lifecycle::Verdict& verdict, bool condemned);
   void look_at_book();
   void probe(std::uint64_t identity, lifecycle::Verdict& verdict);
   void end_probe(base::Handle probe, bool passed);

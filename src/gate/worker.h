@@ -29,6 +29,7 @@ struct WorkerOptions {
   observe::AccessLog::Ring* access_log = nullptr;
   ClientLimits* client_limits = nullptr;  // of all workers; null: none are enforced
   Siblings siblings{};
+  std::function<void(const HealthChange&)> on_health_change{};  // by the endpoint's home worker, once; must not block
 };
 
 // What the simulator's checkers look at.

@@ -35,6 +35,7 @@ class Verdict {
 
   constexpr Health health() const { return life_.state(); }
   constexpr base::Cause why() const { return why_; }
+  constexpr bool ejected() const { return ejected_; }
   constexpr base::Instant probe_at() const { return probe_at_; }
 
   constexpr Change connect_failed(base::Instant now, base::Cause cause) {

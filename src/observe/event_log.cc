@@ -41,9 +41,9 @@ void append_pair(std::string& line, EventLog::Format format, std::string_view ke
 
 }  // namespace
 
-void EventLog::write(Level level, std::string_view event, Fields fields) {
+void EventLog::write(Level level, std::string_view event, std::span<const Field> fields, base::WallTime at) {
   std::string time;
-  append_rfc3339(time, clock_.wall());
+  append_rfc3339(time, at);
   std::string line;
   append_pair(line, format_, "time", time);
   append_pair(line, format_, "level", name(level));

@@ -1,10 +1,12 @@
 // What the control plane tells its operator: started, configuration applied or refused, listener opened, certificate
-// near its end. One line per event, to standard error; any thread but a worker, since writing may block.
+// near its end. One line per event, to standard error; any thread but a worker, since writing may block: those put
+// their events into an outbox (event_outbox.h). docs/event-log.md lists the events.
 #pragma once
 
 #include <cstdint>
 #include <initializer_list>
 #include <mutex>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -28,13 +30,13 @@ class EventLog {
   // Does not own the descriptor.
   EventLog(int fd, Format format, const base::Clock& clock) : fd_(fd), format_(format), clock_(clock) {}
 
-  void info(std::string_view event, Fields fields = {}) { write(Level::info, event, fields); }
-  void warning(std::string_view event, Fields fields = {}) { write(Level::warning, event, fields); }
-  void error(std::string_view event, Fields fields = {}) { write(Level::error, event, fields); }
+  void info(std::string_view event, Fields fields = {}) { write(Level::info, event, fields, clock_.wall()); }
+  void warning(std::string_view event, Fields fields = {}) { write(Level::warning, event, fields, clock_.wall()); }
+  void error(std::string_view event, Fields fields = {}) { write(Level::error, event, fields, clock_.wall()); }
+  // Of something that was at that time.
+  void write(Level level, std::string_view event, std::span<const Field> fields, base::WallTime at);
 
  private:
-  void write(Level level, std::string_view event, Fields fields);
-
   const int fd_;
   const Format format_;
   const base::Clock& clock_;

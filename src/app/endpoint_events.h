@@ -1,0 +1,61 @@
+// Lines of the event log about endpoints: what their health became, and the drains of those that leave, from their
+// begin to the moment when no worker has work there any more. Owned by app; lives longer than the fleet.
+//
+//   endpoint_health      from the endpoint's home worker, once for each verdict
+//   endpoint_draining    from the control plane's lists
+//   endpoint_drained     all workers are idle, and still are when all are asked once more
+//   endpoint_ready       it takes work again
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "gate/fleet.h"
+#include "gate/roster.h"
+#include "observe/event_outbox.h"
+
+namespace ebb::app {
+
+class EndpointEvents {
+ public:
+  EndpointEvents(observe::EventOutbox& outbox, const base::Clock& clock) : outbox_(outbox), clock_(clock) {}
+
+  void follow(gate::Fleet& fleet) { fleet_ = &fleet; }  // before the first list
+
+  void on_health_change(const gate::HealthChange& change);  // any thread
+  // After the workers were told, in the same order: under the roster's lock. Nothing in here waits.
+  void on_list(const gate::SharedEndpointList& list);
+  void on_lists(const std::vector<gate::SharedEndpointList>& lists);  // of a whole configuration
+
+ private:
+  struct Known {
+    std::string backend;
+    gate::ListedEndpoint endpoint;
+    std::string_view leaves{};  // "leaving", "drain", "maint" or "gone"; "": it does not
+    base::Instant draining_since{};
+    bool drained = false;
+    bool watched = false;
+  };
+  using Endpoints = std::unordered_map<std::uint64_t, Known>;  // by identity
+
+  void take(const gate::EndpointList& list);
+  void change(Known& known, std::string_view leaves);
+  void watch(std::uint64_t identity, Known& known);
+  void all_idle(std::uint64_t identity);
+  void confirmed(std::uint64_t identity, bool busy);
+  void put(observe::EventLog::Level level, std::string_view event, const Known& known,
+           std::vector<observe::EventOutbox::Field> more = {});
+
+  observe::EventOutbox& outbox_;
+  const base::Clock& clock_;
+  gate::Fleet* fleet_ = nullptr;
+  std::mutex mutex_;  // guards what follows
+  Endpoints known_;
+  std::unordered_map<std::string, std::vector<std::uint64_t>> listed_;  // by backend
+};
+
+}  // namespace ebb::app
