@@ -39,6 +39,10 @@ class Contestant:
         """How many requests it has sent again, if it says so."""
         return ""
 
+    def audited(self):
+        """How often its own book and the kernel's have differed since it started, if it compares them; and sentences about that."""
+        return "", []
+
     def resident_kib(self):
         status = pathlib.Path(f"/proc/{self.process.pid}/status").read_text()
         return int(re.search(r"^VmRSS:\s+(\d+)", status, re.MULTILINE)[1])

@@ -32,7 +32,7 @@ class Ebbgate(Contestant):
         self.endpoints = {pod.name: self.endpoint(pod.name, pod) for pod in pods}
         self.many = [(backend, [self.endpoint(name, pod) for name, pod in two]) for backend, two in many(pods)] if family == "churn" else []
         self.limits = LIMITS.get(family, {})
-        self.leave_out_the_unknown({"runtime": str(self.runtime)}, {**SERVICE, **FOR_FAMILY.get(family, {})})
+        self.leave_out_the_unknown({"runtime": str(self.runtime), "audit": {"every": "2s"}}, {**SERVICE, **FOR_FAMILY.get(family, {})})
         self.write()
         self.launch(BINARY, "run", "-c", self.file)
         self.await_admin()
@@ -99,9 +99,25 @@ class Ebbgate(Contestant):
             raise Skip("this ebbgate gives no receipts: " + (asked.stderr.strip().splitlines() or ["without a reason"])[-1])
         return asked.returncode == 0
 
-    def replays(self):
+    def metric(self, series):
+        """The sum of all samples whose line begins so."""
         text = subprocess.run(self.fabric.inside("gate", "curl", "-sf", f"127.0.0.1:{ADMIN}/metrics"), capture_output=True, text=True).stdout
-        return sum(round(float(line.rsplit(" ", 1)[1])) for line in text.splitlines() if line.startswith("ebbgate_retries_total"))
+        return sum(round(float(line.rsplit(" ", 1)[1])) for line in text.splitlines() if line.startswith(series))
+
+    def replays(self):
+        return self.metric("ebbgate_retries_total")
+
+    def audited(self):
+        if "audit" not in self.top:
+            return "", []
+        runs = 'ebbgate_audit_runs_total{outcome="complete"}'
+        first, deadline = self.metric(runs), time.monotonic() + 15
+        while (seen := self.metric(runs)) <= first and time.monotonic() < deadline:  # one more, of what the scene has left behind
+            time.sleep(0.2)
+        # The log has all that was found since the start, the gauge only what is there now.
+        lines = [line for line in self.log.read_text(errors="replace").splitlines() if "event=audit_difference" in line]
+        differences = max(len(lines), self.metric("ebbgate_audit_differences"))
+        return differences, ["the audit does not run"] * (seen <= first) + [f"the audit found {differences} differences"] * (differences > 0) + lines[:3]
 
     def explain(self, identities):
         if not self.access_log.exists():

@@ -20,4 +20,9 @@ class Scene:
         self._play, self._parameters = play, parameters
 
     def play(self, stage):
-        return self._play(stage, **self._parameters)
+        result = self._play(stage, **self._parameters)
+        differences, misses = stage.contestant.audited()
+        *front, last = result.row.items()
+        result.row = dict((*front, ("audit", differences), last))
+        result.misses.extend(misses)
+        return result

@@ -32,6 +32,7 @@ void WorkerChecker::check_books() {
   const gate::Audit audit = inhabitant_.audit();
   const std::size_t owned = audit.clients + audit.backends + audit.probes;
   expect(owned == reactor_.sockets(), "each socket is one connection's", reactor_.sockets() - owned);
+  expect(audit.flaws == 0, "each socket is its owner's, and each connection's socket is open", audit.flaws);
   expect(audit.without_deadline == 0, "everything live has a deadline", audit.without_deadline);
   expect(audit.missing_transitions == 0, "no machine met a pair that its table lacks", audit.missing_transitions);
   expect(audit.exchanges <= audit.clients, "each exchange has a client", audit.exchanges);

@@ -212,6 +212,23 @@ std::vector<EndId> SimReactor::ends() {
   return all;
 }
 
+// Whoever asks sees who owns what; there are no descriptors here.
+bool SimReactor::read_holdings(reactor::HoldingsCursor&, reactor::Holdings& out) {
+  using Kind = reactor::Holding::Kind;
+  listeners_.for_each([&out](base::Handle id, Listener& listener) {
+    out.push_back({.kind = Kind::listener, .socket = id, .owner = listener.owner});
+  });
+  sockets_.for_each([&out](base::Handle id, Socket& socket) {
+    out.push_back({.kind = Kind::open, .socket = id, .owner = socket.owner});
+  });
+  return false;
+}
+
+bool SimReactor::holds(SocketId id, reactor::Owner owner) const {
+  const Socket* socket = sockets_.find(id);
+  return socket != nullptr && socket->owner == owner;
+}
+
 void SimReactor::forget(Socket& socket) {
   closed_ += 1;
   if (Socket* source = find(socket.pump_from)) end_pump(*source);

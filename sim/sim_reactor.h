@@ -60,6 +60,9 @@ class SimReactor final : public reactor::Reactor, private Watcher {
                                         const base::Address&) override;
   base::Address datagram_address(reactor::DatagramSocketId) const override { return {}; }
   void close_datagrams(reactor::DatagramSocketId) override {}
+  bool read_holdings(reactor::HoldingsCursor& cursor, reactor::Holdings& out) override;
+  bool holds(reactor::SocketId socket, reactor::Owner owner) const override;
+  bool holds(reactor::DatagramSocketId, reactor::Owner) const override { return false; }
   const base::Clock& clock() const override { return world_; }
   base::Instant now() const override { return in_round_ ? round_now_ : world_.now(); }
   base::TimerWheel& timers() override;

@@ -46,6 +46,14 @@ class Connections {
   void on_timer(base::Handle handle);
   void on_round_end();
 
+  // For the book: those that are not closed, as (handle, socket).
+  template <class Callback>
+  void for_each_open(Callback&& callback) {
+    connections_.for_each([&callback](base::Handle handle, const Connection& connection) {
+      if (!connection.life.ended()) callback(handle, connection.socket);
+    });
+  }
+
  private:
   using Life = lifecycle::ClientConnectionMachine;
   using State = Life::State;

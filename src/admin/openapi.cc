@@ -23,6 +23,12 @@ std::string_view openapi_document() {
         "responses": {"200": {"description": "The generation", "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Config"}}}}}
       }
     },
+    "/api/v1/audit": {
+      "get": {
+        "summary": "The self-audit: differences between the router's own book of descriptors and the kernel's",
+        "responses": {"200": {"description": "The last complete run", "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Audit"}}}}}
+      }
+    },
     "/api/v1/backends": {
       "get": {
         "summary": "All backends",
@@ -126,6 +132,28 @@ std::string_view openapi_document() {
     "schemas": {
       "Error": {"type": "object", "properties": {"error": {"type": "object", "properties": {"status": {"type": "integer"}, "reason": {"type": "string"}, "remedy": {"type": "string"}}}}},
       "Config": {"type": "object", "properties": {"generation": {"type": "integer"}, "applied_at": {"type": "string", "format": "date-time"}, "last_refusal": {"type": ["object", "null"], "properties": {"at": {"type": "string", "format": "date-time"}, "reason": {"type": "string"}}}}},
+      "Audit": {
+        "type": "object",
+        "properties": {
+          "every_ms": {"type": "integer", "description": "0: never"},
+          "runs": {"type": "integer"}, "runs_incomplete": {"type": "integer", "description": "a thread did not answer in time"},
+          "last_at": {"type": ["string", "null"], "format": "date-time"},
+          "open": {"type": "integer", "description": "descriptors that the kernel has"},
+          "held": {"type": "object", "description": "descriptors in the book, by kind", "additionalProperties": {"type": "integer"}},
+          "differences_total": {"type": "integer"},
+          "differences": {"type": "array", "description": "the first 100", "items": {"$ref": "#/components/schemas/Difference"}}
+        }
+      },
+      "Difference": {
+        "type": "object",
+        "properties": {
+          "difference": {"type": "string", "enum": ["unclaimed", "closed", "replaced", "shared", "disowned", "without_socket", "unburied"]},
+          "meaning": {"type": "string"}, "found_at": {"type": "string", "format": "date-time"},
+          "descriptor": {"type": "integer", "description": "-1: none"}, "inode": {"type": "integer", "description": "that the kernel has there; 0: none"},
+          "object": {"type": "string"}, "local": {"type": "string"}, "remote": {"type": "string"}, "tcp_state": {"type": "string"},
+          "held": {"type": ["object", "null"], "description": "who holds it or, if nobody does, who did in the run before", "properties": {"by": {"type": "string"}, "as": {"type": "string"}, "inode": {"type": "integer"}, "failure": {"type": ["string", "null"]}, "whose": {"type": "string"}, "peer": {"type": "string"}, "state": {"type": "string"}, "age_ms": {"type": "integer"}}}
+        }
+      },
       "InFlight": {"type": "object", "description": "Work by kind; nothing in flight on any worker means drained", "properties": {"connecting": {"type": "integer"}, "sent": {"type": "integer"}, "streaming": {"type": "integer"}, "tunnels": {"type": "integer"}, "total": {"type": "integer"}}},
       "Backend": {"type": "object", "properties": {"name": {"type": "string"}, "endpoints_total": {"type": "integer"}, "endpoints_ready": {"type": "integer"}, "queue": {"type": "object", "properties": {"waiting": {"type": "integer"}, "waited_total": {"type": "integer"}, "timeouts": {"type": "integer"}}}, "endpoints": {"type": "array", "items": {"$ref": "#/components/schemas/Endpoint"}}}},
       "NewEndpoint": {"type": "object", "required": ["name", "address"], "properties": {"name": {"type": "string"}, "address": {"type": "string"}, "weight": {"type": "integer", "minimum": 0, "maximum": 256}, "wish": {"$ref": "#/components/schemas/Wish"}}},

@@ -19,6 +19,7 @@ constexpr std::string_view index_page =
     "<dt><a href=\"/api/v1/backends\">/api/v1/backends</a><dd>backends and how many of their endpoints are ready"
     "<dt><a href=\"/api/v1/endpoints\">/api/v1/endpoints</a><dd>endpoints: membership, wish, health, work"
     "<dt><a href=\"/api/v1/connections\">/api/v1/connections</a><dd>who is connected, and what for"
+    "<dt><a href=\"/api/v1/audit\">/api/v1/audit</a><dd>what the router and the kernel disagree about"
     "<dt><a href=\"/api/v1/drains\">/api/v1/drains</a><dd>drains and their receipts"
     "<dt><a href=\"/api/v1/openapi.json\">/api/v1/openapi.json</a><dd>the whole API"
     "</dl></html>\n";
@@ -66,6 +67,7 @@ Answer metrics_answer(const Sources& sources, observe::MetricFormat format, cons
       .workers = replies.size(),
       .workers_silent = silent,
       .log_losses = sources.log_losses ? sources.log_losses() : observe::AccessLog::Losses{},
+      .audit = sources.audit ? sources.audit() : observe::AuditReport{},
       .process = observe::read_process_facts(),
       .version = sources.version,
   };

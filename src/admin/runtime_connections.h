@@ -42,6 +42,14 @@ class RuntimeConnections {
   void on_timer(base::Handle handle);
   void on_round_end();
 
+  // For the book: those that are not closed, as (handle, socket).
+  template <class Callback>
+  void for_each_open(Callback&& callback) {
+    connections_.for_each([&callback](base::Handle handle, const Connection& connection) {
+      if (connection.stage != Stage::closed) callback(handle, connection.socket);
+    });
+  }
+
  private:
   // reading -> running -> reading ... -> ending -> closed
   enum class Stage : std::uint8_t { reading, running, ending, closed };

@@ -1,9 +1,11 @@
 #include "admin/server.h"
 
+#include <algorithm>
 #include <csignal>
 #include <system_error>
 
 #include "admin/unix_listener.h"
+#include "gate/book.h"
 
 namespace ebb::admin {
 namespace {
@@ -103,6 +105,35 @@ void Server::on_timer(base::Owner owner) {
 void Server::on_round_end() {
   connections_->on_round_end();
   runtime_->on_round_end();
+}
+
+void Server::read_book(observe::Claims& out) {
+  using observe::ClaimKind;
+  std::vector<std::pair<base::Owner, reactor::SocketId>> known;
+  connections_->for_each_open([&known](base::Handle handle, reactor::SocketId socket) {
+    known.push_back({{http_connection, handle}, socket});
+  });
+  runtime_->for_each_open([&known](base::Handle handle, reactor::SocketId socket) {
+    known.push_back({{runtime_connection, handle}, socket});
+  });
+  const auto kind_of = [](const base::Owner& owner) {
+    const bool http = owner.kind == http_connection || owner.kind == http_listener;
+    return http ? ClaimKind::admin : ClaimKind::runtime;
+  };
+  const auto knows = [&known](const reactor::Holding& holding) {
+    if (holding.kind == reactor::Holding::Kind::listener) return true;  // they stay as long as the server
+    return std::ranges::any_of(
+        known, [&holding](const auto& one) { return one.first == holding.owner && one.second == holding.socket; });
+  };
+  reactor::Holdings holdings;
+  for (reactor::HoldingsCursor cursor; reactor_->read_holdings(cursor, holdings);) {
+  }
+  for (const reactor::Holding& holding : holdings) {
+    out.push_back(gate::claim_of(holding, kind_of(holding.owner), knows(holding)));
+  }
+  for (const auto& [owner, socket] : known) {
+    if (!reactor_->holds(socket, owner)) out.push_back(gate::claim_without_socket(kind_of(owner), socket, owner));
+  }
 }
 
 }  // namespace ebb::admin

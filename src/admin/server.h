@@ -15,6 +15,7 @@
 #include "admin/door.h"
 #include "admin/router.h"
 #include "admin/runtime_connections.h"
+#include "observe/audit.h"
 #include "reactor/epoll.h"
 
 namespace ebb::admin {
@@ -53,6 +54,9 @@ class Server final : private reactor::Handler {
   Alarms& alarms() { return *alarms_; }
   base::WallTime now() const { return reactor_->clock().wall(); }
   base::Instant monotonic() const { return reactor_->now(); }
+
+  // For the self-audit, on the admin thread: all at once, since there are few.
+  void read_book(observe::Claims& out);
 
  private:
   enum OwnerKind : std::uint32_t { http_listener, runtime_listener, http_connection, runtime_connection, alarm };

@@ -15,6 +15,7 @@
 #include "gate/endpoint_facts.h"
 #include "gate/roster.h"
 #include "observe/access_log.h"
+#include "observe/audit.h"
 #include "observe/counters.h"
 
 namespace ebb::admin {
@@ -46,6 +47,7 @@ struct Sources {
   std::function<Readiness()> readiness;
   std::function<ConfigStatus()> config;
   std::function<observe::AccessLog::Losses()> log_losses;  // empty: there is no access log
+  std::function<observe::AuditReport()> audit;             // empty: there is none
   gate::Roster* roster = nullptr;
   // From here to when_idle: called on that worker's thread.
   std::function<std::vector<gate::ConnectionFacts>(std::size_t worker, const gate::ConnectionFilter&)> connections;

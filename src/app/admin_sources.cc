@@ -30,7 +30,7 @@ void add_worker_questions(admin::Sources& sources, gate::Fleet& fleet) {
 }  // namespace
 
 admin::Sources admin_sources(gate::Fleet& fleet, gate::Roster& roster, const Rollout& rollout,
-                             observe::AccessLog& access_log, const base::Labels& labels,
+                             observe::AccessLog& access_log, const SelfAudit& audit, const base::Labels& labels,
                              const std::atomic<bool>& draining) {
   admin::Sources sources;
   add_worker_questions(sources, fleet);
@@ -49,6 +49,7 @@ admin::Sources admin_sources(gate::Fleet& fleet, gate::Roster& roster, const Rol
   };
   sources.listeners = [&rollout] { return rollout.status().listeners; };
   sources.log_losses = [&access_log] { return access_log.losses(); };
+  sources.audit = [&audit] { return audit.report(); };
   sources.labels = &labels;
   sources.client_states = lifecycle::ClientConnectionLife::state_names;
   sources.backend_states = lifecycle::BackendConnectionLife::state_names;

@@ -5,6 +5,7 @@
 
 #include "admin/sources.h"
 #include "app/rollout.h"
+#include "app/self_audit.h"
 #include "gate/fleet.h"
 #include "observe/access_log.h"
 
@@ -12,7 +13,7 @@ namespace ebb::app {
 
 // All of them must outlive the sources.
 admin::Sources admin_sources(gate::Fleet& fleet, gate::Roster& roster, const Rollout& rollout,
-                             observe::AccessLog& access_log, const base::Labels& labels,
+                             observe::AccessLog& access_log, const SelfAudit& audit, const base::Labels& labels,
                              const std::atomic<bool>& draining);
 
 }  // namespace ebb::app

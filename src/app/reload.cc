@@ -42,6 +42,11 @@ void Reload::stop() {
   // Joined here, without the lock: its thread may be waiting for it.
 }
 
+std::vector<int> Reload::descriptors() {
+  std::lock_guard lock(mutex_);
+  return watch_ == nullptr ? std::vector<int>() : watch_->descriptors();
+}
+
 void Reload::now() {
   std::lock_guard lock(mutex_);
   if (rollout_ == nullptr) {

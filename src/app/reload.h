@@ -25,8 +25,9 @@ class Reload {
   void watch();
   // `running`: what the process was started with. The files are those of the configuration that serves now.
   void serve(Rollout& rollout, const config::Startup& running, const std::vector<std::string>& files);
-  void now();   // any thread
-  void stop();  // joins the watch; after it, only now() reloads
+  void now();                      // any thread
+  void stop();                     // joins the watch; after it, only now() reloads
+  std::vector<int> descriptors();  // that the watch holds open; any thread
 
  private:
   void follow(std::vector<std::string> files);

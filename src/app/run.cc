@@ -15,9 +15,11 @@
 #include "admin/server.h"
 #include "app/admin_openings.h"
 #include "app/admin_sources.h"
+#include "app/audited_rooms.h"
 #include "app/endpoint_events.h"
 #include "app/reload.h"
 #include "app/rollout.h"
+#include "app/self_audit.h"
 
 namespace ebb::app {
 
@@ -65,6 +67,7 @@ void add_admin(admin::Server& server, const admin::Sources& sources) {
   admin::add_pages(server, sources);
   admin::add_endpoint_api(server, sources);
   admin::add_connection_api(server, sources);
+  admin::add_audit_api(server, sources);
   admin::add_drain_api(server, sources, std::make_shared<admin::Drains>(sources, server));
   server.set_commands([commands = std::make_shared<admin::Commands>(sources, server)](
                           std::string_view command, admin::Reply reply) { commands->run(command, std::move(reply)); });
@@ -82,6 +85,7 @@ sigset_t block_signals() {
 }  // namespace
 
 int run(const RunOptions& options) {
+  const std::vector<observe::OpenDescriptor> inherited = observe::open_descriptors();
   const sigset_t awaited = block_signals();
   const base::SystemClock clock;
   observe::EventLog events(STDERR_FILENO, observe::EventLog::Format::text, clock);
@@ -125,7 +129,8 @@ int run(const RunOptions& options) {
   if (!rollout.apply(std::move(*loaded))) return 1;  // it has said why
 
   std::atomic<bool> draining = false;
-  const admin::Sources sources = admin_sources(*fleet, roster, rollout, *access_log, labels, draining);
+  SelfAudit audit({.every = startup.audit_every}, events, clock);
+  const admin::Sources sources = admin_sources(*fleet, roster, rollout, *access_log, audit, labels, draining);
   admin::Server admin;
   add_admin(admin, sources);
   const auto openings = admin_openings(startup);
@@ -135,6 +140,7 @@ int run(const RunOptions& options) {
   }
   if (!admin.start(*openings, problem)) return cannot_start("admin");
   reload.serve(rollout, startup, files);
+  audit.start(audited_rooms(*fleet, admin, reload, *access_log, inherited));
   events.info("started", {{"version", EBB_VERSION},
                           {"io", fleet->io_name()},
                           {"workers", std::to_string(fleet->size())},
@@ -149,6 +155,7 @@ int run(const RunOptions& options) {
     if (signal == 0) rollout.tickets().rotate();
   }
   draining = true;
+  audit.stop();
   reload.stop();
   events.info("stopping",
               {{"grace_s", std::to_string(std::chrono::duration_cast<std::chrono::seconds>(stop_grace).count())}});

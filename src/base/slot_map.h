@@ -2,6 +2,7 @@
 // handle finds nothing, so late timers, completions and messages are harmless. Objects never move.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -88,6 +89,18 @@ class SlotMap {
   void for_each(Callback&& callback) const {
     const_cast<SlotMap*>(this)->for_each(
         [&callback](Handle handle, T& object) { callback(handle, static_cast<const T&>(object)); });
+  }
+
+  // A walk in steps, for those who may not take long at a time: looks at `most` slots from `from` on and returns where
+  // to go on, or 0 at the end. What lives through the whole walk is met once; what comes or goes meanwhile, perhaps.
+  template <class Callback>
+  std::uint32_t for_some(std::uint32_t from, std::uint32_t most, Callback&& callback) {
+    const std::uint32_t end = capacity() - std::min(from, capacity()) > most ? from + most : capacity();
+    for (std::uint32_t slot = from; slot < end; ++slot) {
+      Cell& cell = cell_at(slot);
+      if ((cell.generation & 1) != 0) callback(Handle{slot, cell.generation}, *cell.object());
+    }
+    return end < capacity() ? end : 0;
   }
 
   std::size_t size() const { return live_; }

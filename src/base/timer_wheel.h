@@ -16,6 +16,7 @@ namespace ebb::base {
 struct Owner {
   std::uint32_t kind = 0;
   Handle handle;
+  friend bool operator==(const Owner&, const Owner&) = default;
 };
 
 class Timer : public ListNode<Timer> {

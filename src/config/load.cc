@@ -76,6 +76,10 @@ std::vector<std::string> needs_restart(const Startup& running, const Startup& wa
     changes.push_back(change("admin", same_address ? "the old settings" : running.admin.bind.text(),
                              same_address ? "effective" : wanted.admin.bind.text()));
   }
+  if (running.audit_every != wanted.audit_every) {
+    changes.push_back(
+        change("audit.every", PeriodFormat::show(running.audit_every), PeriodFormat::show(wanted.audit_every)));
+  }
   if (running.runtime != wanted.runtime) {
     const auto shown = [](const std::string& path) { return path.empty() ? "none" : path; };
     changes.push_back(change("runtime", shown(running.runtime), shown(wanted.runtime)));

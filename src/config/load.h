@@ -22,7 +22,8 @@ struct Startup {
   std::uint32_t workers = 0;  // 0: one per core
   Io io = Io::automatic;
   routes::AdminModel admin;
-  std::string runtime;  // path of the runtime socket; "": none
+  std::string runtime;                                    // path of the runtime socket; "": none
+  base::Duration audit_every = std::chrono::seconds{10};  // 0: never
 };
 
 struct Loaded {

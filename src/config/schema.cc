@@ -24,6 +24,10 @@ constexpr Key<AccessLogModel> access_log_keys[] = {
     {"path", scalar<OutputFormat, &AccessLogModel::path>, "where lines go; `-` is standard output"},
 };
 
+constexpr Key<Startup> audit_keys[] = {
+    {"every", scalar<PeriodFormat, &Startup::audit_every>, "how often, 1s or more; `0s` is never"},
+};
+
 constexpr Key<Timeouts> timeouts_keys[] = {
     {"tls_handshake", duration<&Timeouts::tls_handshake>, "from accept to the end of the TLS handshake"},
     {"client_head", duration<&Timeouts::client_head>, "from the first byte of a request to the end of its head"},
@@ -59,6 +63,8 @@ constexpr Key<Loaded> top_keys[] = {
      "threads; `auto` is one per core; a change needs a restart"},
     {"io", startup<choice<&Startup::io, io_words>>,
      "`auto` takes io_uring where it is allowed, else epoll; a change needs a restart"},
+    {"audit", startup<group<Startup, audit_keys>>,
+     "comparison of the router's own book of descriptors with the kernel's; a change needs a restart"},
     {"access_log", model<section<&Model::access_log, access_log_keys>>, "one line for each request"},
     {"timeouts", model<section<&Model::timeouts, timeouts_keys>>, "of connections with clients, and of bodies"},
     {"limits", model<section<&Model::limits, limits_keys>>, "of what a client may send"},
@@ -101,6 +107,7 @@ std::vector<KeySection> key_sections() {
       describe("", Keys<Loaded>(top_keys)),
       describe("admin", Keys<AdminModel>(admin_keys)),
       describe("admin.tls", Keys<AdminModel>(admin_tls_keys)),
+      describe("audit", Keys<Startup>(audit_keys)),
       describe("access_log", Keys<AccessLogModel>(access_log_keys)),
       describe("timeouts", Keys<Timeouts>(timeouts_keys)),
       describe("limits", Keys<Limits>(limits_keys)),

@@ -98,6 +98,14 @@ Parsed<base::Duration> TimeoutFormat::parse(std::string_view text, const Surroun
   return parsed;
 }
 
+Parsed<base::Duration> PeriodFormat::parse(std::string_view text, const Surroundings& surroundings) {
+  auto parsed = DurationFormat::parse(text, surroundings);
+  if (parsed && *parsed != base::Duration::zero() && *parsed < std::chrono::seconds{1}) {
+    return std::unexpected(Complaint{"expected a second or more", "write 1s, or 0s for never"});
+  }
+  return parsed;
+}
+
 Parsed<std::uint64_t> parse_size(std::string_view text, std::uint64_t max) {
   const auto split = split_unit(text);
   if (!split) return std::unexpected(Complaint{"expected a size", "write bytes or a unit: 65536, 64KiB or 1MiB"});

@@ -52,6 +52,13 @@ struct TimeoutFormat {
   static std::string show(base::Duration value) { return DurationFormat::show(value); }
 };
 
+// As DurationFormat, for how often something is done: 0 for never, else a second at least.
+struct PeriodFormat {
+  static std::string type() { return DurationFormat::type(); }
+  static Parsed<base::Duration> parse(std::string_view text, const Surroundings& surroundings);
+  static std::string show(base::Duration value) { return DurationFormat::show(value); }
+};
+
 Parsed<std::uint64_t> parse_size(std::string_view text, std::uint64_t max);
 std::string show_size(std::uint64_t bytes);
 Parsed<std::uint64_t> parse_count(std::string_view text, std::uint64_t max);

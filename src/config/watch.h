@@ -34,6 +34,8 @@ class Watch {
   // this call, so read them afterwards.
   void set_files(std::vector<std::string> files);
 
+  std::vector<int> descriptors() const { return {inotify_, wake_}; }  // that it holds open
+
  private:
   // Which file a path leads to and in which version; equal as long as nobody wrote or replaced it.
   struct Version {

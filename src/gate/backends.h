@@ -64,6 +64,10 @@ class Backends : public Back {
   void for_each(Callback&& callback) {
     connections_.for_each(callback);
   }
+  template <class Callback>
+  std::uint32_t for_some(std::uint32_t from, std::uint32_t most, Callback&& callback) {
+    return connections_.for_some(from, most, callback);
+  }
 
  private:
   using Event = lifecycle::BackendConnectionLife::Event;

@@ -44,6 +44,7 @@ class CheckConnection final : public wire::H2Listener {
   Ending on_peer_finished();
   Ending on_failed(base::Cause cause);
   CheckResult on_timeout() const;
+  reactor::SocketId socket() const { return socket_; }
 
  private:
   enum class Stage : std::uint8_t { connecting, securing, asking };

@@ -43,6 +43,22 @@ class Checks {
   std::optional<CheckFacts> facts(std::uint64_t identity) const;
   std::size_t connections() const;
 
+  // For the book.
+  bool owns(base::Handle check, reactor::SocketId socket) const {
+    const Check* known = checks_.find(check);
+    return known != nullptr && known->connection && known->connection->socket() == socket;
+  }
+  std::uint64_t checked(base::Handle check) const {  // 0: there is no such check
+    const Check* known = checks_.find(check);
+    return known == nullptr ? 0 : known->identity;
+  }
+  template <class Callback>  // (handle, socket)
+  std::uint32_t for_some_sockets(std::uint32_t from, std::uint32_t most, Callback&& callback) {
+    return checks_.for_some(from, most, [&callback](base::Handle handle, const Check& check) {
+      if (check.connection) callback(handle, check.connection->socket());
+    });
+  }
+
  private:
   struct Check {
     base::Handle self;

@@ -300,6 +300,15 @@ void Datagrams::record(const Flow& flow, Cause cause) {
   if (!core_.access_log->push(core_.log_line)) core_.counters.log_lines_dropped += 1;
 }
 
+bool Datagrams::owns(base::Owner owner, reactor::DatagramSocketId socket) {
+  if (owner.kind == owner_datagrams) {
+    const Listener* listener = listeners_.find(owner.handle);
+    return listener != nullptr && listener->socket == socket;
+  }
+  const Flow* flow = flows_.find(owner.handle);
+  return flow != nullptr && (flow->path.socket == socket || flow->former.socket == socket);
+}
+
 std::size_t Datagrams::without_deadline() const {
   std::size_t count = 0;
   flows_.for_each([&count](Handle, const Flow& flow) { count += flow.timer.armed() ? 0 : 1; });

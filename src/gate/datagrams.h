@@ -35,6 +35,22 @@ class Datagrams {
   std::size_t size() const { return flows_.size(); }
   std::size_t without_deadline() const;
 
+  // For the book: whether it is a listener's or a flow's; and the same from the other side.
+  bool owns(base::Owner owner, reactor::DatagramSocketId socket);
+  const Flow* find(base::Handle flow) { return flows_.find(flow); }
+  template <class Callback>  // (owner, socket)
+  std::uint32_t for_some_sockets(std::uint32_t from, std::uint32_t most, Callback&& callback) {
+    if (from == 0) {
+      listeners_.for_each([&callback](base::Handle handle, const Listener& listener) {
+        callback(base::Owner{owner_datagrams, handle}, listener.socket);
+      });
+    }
+    return flows_.for_some(from, most, [&callback](base::Handle handle, const Flow& flow) {
+      if (flow.path.socket) callback(base::Owner{owner_flow, handle}, flow.path.socket);
+      if (flow.former.socket) callback(base::Owner{owner_flow, handle}, flow.former.socket);
+    });
+  }
+
  private:
   struct Listener {
     base::Address bind;

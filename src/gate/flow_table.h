@@ -71,6 +71,10 @@ class FlowTable {
   void for_each(Callback&& callback) const {
     flows_.for_each(callback);
   }
+  template <class Callback>
+  std::uint32_t for_some(std::uint32_t from, std::uint32_t most, Callback&& callback) {
+    return flows_.for_some(from, most, callback);
+  }
 
  private:
   struct Hash {

@@ -79,6 +79,20 @@ class HealthWatch {
   void on_probe_failed(base::Handle probe) { end_probe(probe, false); }
   void stop();  // no probes any more
   std::size_t probes() const { return probes_.size(); }
+  // For the book.
+  bool owns(base::Handle probe, reactor::SocketId socket) const {
+    const Probe* known = probes_.find(probe);
+    return known != nullptr && known->socket == socket;
+  }
+  std::uint64_t probed(base::Handle probe) const {  // 0: there is no such probe
+    const Probe* known = probes_.find(probe);
+    return known == nullptr ? 0 : known->identity;
+  }
+  template <class Callback>  // (handle, socket)
+  std::uint32_t for_some_probes(std::uint32_t from, std::uint32_t most, Callback&& callback) {
+    return probes_.for_some(from, most,
+                            [&callback](base::Handle handle, const Probe& probe) { callback(handle, probe.socket); });
+  }
 
  private:
   struct Probe {

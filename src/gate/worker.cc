@@ -261,6 +261,7 @@ observe::Counters Worker::collect() {
   copy.receives = loop.receives;
   copy.sends = loop.sends;
   copy.spliced_bytes = loop.spliced_bytes;
+  copy.accepts_failed = loop.accepts_failed;
   copy.datagrams.flows = datagrams_.size();
   copy.datagrams.overrun = loop.datagrams_overrun;
   copy.datagrams.truncated = loop.datagrams_truncated;
@@ -280,6 +281,11 @@ Audit Worker::audit() {
               .blocks_in_use = core_.reactor.blocks().bytes_in_use(),
               .snapshots = snapshots_alive_,
               .missing_transitions = core_.counters.missing_transitions};
+  BookCursor cursor;
+  observe::Claims claims;
+  while (read_book(cursor, claims)) {
+  }
+  for (const observe::Claim& claim : claims) audit.flaws += claim.flaw == observe::Claim::Flaw::none ? 0 : 1;
   // A connection with an exchange is ended by the exchange's deadline; an exchange that connects, by its connection's.
   clients_.for_each([&audit](Handle, ClientConnection& client) {
     const bool serves = client.exchange || (client.h2 && client.h2->exchanges > 0);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "gate/backends.h"
+#include "gate/book.h"
 #include "gate/checks.h"
 #include "gate/client_limits.h"
 #include "gate/clients.h"
@@ -41,6 +42,7 @@ struct Audit {
   std::size_t flows = 0;
   std::size_t endpoints = 0;
   std::size_t without_deadline = 0;  // live things that nothing would ever end
+  std::size_t flaws = 0;             // of the book: who owns which socket
   std::size_t blocks_in_use = 0;
   std::uint64_t snapshots = 0;
   std::uint64_t missing_transitions = 0;
@@ -82,6 +84,10 @@ class Worker final : public reactor::Handler {
   observe::Counters collect();  // a copy, with the gauges of this moment
   Audit audit();
 
+  // worker_book.cc: for the self-audit, a step at a time. True: there is more.
+  bool read_book(BookCursor& cursor, observe::Claims& out);
+  observe::SocketHistory tell(const observe::Claim& claim);
+
   void on_accepted(base::Owner owner, reactor::SocketId socket, const base::Address& peer) override;
   void on_listener_closed(base::Owner owner) override;
   void on_connected(base::Owner owner) override;
@@ -101,6 +107,10 @@ class Worker final : public reactor::Handler {
   std::vector<base::Handle> open_listeners() const;
   void bury();
   void tell_if_quiet();
+  bool owns(const reactor::Holding& holding);
+  observe::ClaimKind kind_of(const reactor::Holding& holding);
+  bool read_holdings(BookCursor& cursor, observe::Claims& out);
+  std::uint32_t read_connections(const BookCursor& cursor, observe::Claims& out);
 
   std::uint64_t snapshots_alive_ = 0;
   Core core_;

@@ -37,6 +37,7 @@ class Alarm {
     if (fd_ >= 0) ::close(fd_);
   }
   bool valid() const { return fd_ >= 0; }
+  int descriptor() const { return fd_; }
   void wake() const {
     const std::uint64_t one = 1;
     // Fails only when the counter is full, and then the sleeper is awake anyway.
@@ -62,6 +63,7 @@ class ThreadedLog final : public AccessLog {
   Ring& ring(std::size_t index) override { return rings_[index]; }
   void reopen() override;
   Losses losses() const override;
+  std::vector<int> descriptors() const override { return {file_.descriptor(), alarm_.descriptor()}; }
 
  private:
   class WorkerRing final : public Ring {

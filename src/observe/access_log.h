@@ -34,6 +34,7 @@ class AccessLog {
   virtual Ring& ring(std::size_t index) = 0;
   virtual void reopen() = 0;          // after logrotate; any thread, also a signal handler; takes effect a little later
   virtual Losses losses() const = 0;  // any thread
+  virtual std::vector<int> descriptors() const = 0;  // that it holds open; any thread
 };
 
 class AccessLog::Ring {

@@ -106,6 +106,7 @@ void Counters::add(const Counters& other) {
   loop_rounds += other.loop_rounds;
   receives += other.receives;
   sends += other.sends;
+  accepts_failed += other.accepts_failed;
   spliced_bytes += other.spliced_bytes;
   loop_lag_max = std::max(loop_lag_max, other.loop_lag_max);
 }

@@ -75,6 +75,7 @@ struct Counters {
   std::uint64_t snapshots_alive = 0;
   std::uint64_t generation = 0;
   std::uint64_t loop_rounds = 0, receives = 0, sends = 0, spliced_bytes = 0;
+  std::uint64_t accepts_failed = 0;
   base::Duration loop_lag_max{};
 
   // Adds to `requests` and to the two histograms; the totals above are kept by those who see the events. Not

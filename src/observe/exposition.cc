@@ -86,6 +86,9 @@ void write_connections(MetricWriter& out, const Scrape& scrape) {
   write_states(out, "client", scrape.client_states, counters.client_connections);
   out.counter("ebbgate_connections_accepted", "Client connections accepted.");
   out.sample({}, counters.client_accepted);
+  out.counter("ebbgate_accepts_failed",
+              "Times that no connection could be accepted for want of descriptors or memory.");
+  out.sample({}, counters.accepts_failed);
   out.counter("ebbgate_backend_connections_opened", "Connections to endpoints begun.");
   out.sample({}, counters.backend_opened);
   out.counter("ebbgate_backend_connections_reused", "Requests sent over a connection that had served before.");
@@ -207,6 +210,15 @@ void write_workers(MetricWriter& out, const Scrape& scrape) {
   out.sample({}, counters.missing_transitions);
 }
 
+void write_audit(MetricWriter& out, const AuditReport& audit) {
+  out.gauge("ebbgate_audit_differences",
+            "Differences between the router's book of descriptors and the kernel's. Any value but 0 is a bug.");
+  out.sample({}, audit.differences);
+  out.counter("ebbgate_audit_runs", "Comparisons of the two, by whether all threads answered in time.");
+  out.sample({{"outcome", "complete"}}, audit.runs);
+  out.sample({{"outcome", "incomplete"}}, audit.runs_incomplete);
+}
+
 void write_configuration(MetricWriter& out, const Counters& counters) {
   out.gauge("ebbgate_config_generation", "Number of the configuration that is served.");
   out.sample({}, counters.generation);
@@ -246,6 +258,7 @@ void write_exposition(const Scrape& scrape, MetricFormat format, std::string& ou
   write_datagrams(writer, scrape.counters.datagrams);
   write_access_log(writer, scrape);
   write_workers(writer, scrape);
+  write_audit(writer, scrape.audit);
   write_configuration(writer, scrape.counters);
   write_process(writer, scrape);
   writer.finish();

@@ -7,6 +7,7 @@
 
 #include "base/labels.h"
 #include "observe/access_log.h"
+#include "observe/audit.h"
 #include "observe/counters.h"
 #include "observe/metric_writer.h"
 #include "observe/process_facts.h"
@@ -23,6 +24,7 @@ struct Scrape {
   std::uint64_t workers = 0;
   std::uint64_t workers_silent = 0;  // did not reply in time: their numbers are missing
   AccessLog::Losses log_losses;
+  AuditReport audit{};
   ProcessFacts process;
   std::string_view version;
 };

@@ -1,8 +1,9 @@
-// Where log lines end: a file or standard output. Used by the log's writer thread only. A write that fails loses its
-// bytes; the next one starts on a new line. A reader that stalls is waited for, as long as `patience`
-// says so.
+// Where log lines end: a file or standard output. Used by the log's writer thread only, but for descriptor(). A write
+// that fails loses its bytes; the next one starts on a new line. A reader that stalls is waited for, as long as
+// `patience` says so.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -27,12 +28,14 @@ class LogFile {
   // Whole lines only. How many bytes were taken; fewer than given: the rest is lost.
   std::size_t write(std::string_view lines, const Patience& patience);
 
+  int descriptor() const { return fd_.load(std::memory_order_relaxed); }  // any thread
+
  private:
   std::size_t write_some(std::string_view bytes, const Patience& patience);  // 0: failed
   bool wait_until_writable(const Patience& patience);
   void close();
 
-  int fd_ = -1;
+  std::atomic<int> fd_ = -1;
   bool may_block_ = false;  // a pipe, socket or terminal
   bool torn_ = false;       // the last write was cut short inside a line
 };

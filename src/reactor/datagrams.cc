@@ -107,6 +107,17 @@ base::Address Datagrams::local_address(DatagramSocketId id) const {
   return socket == nullptr ? base::Address() : socket->local;
 }
 
+std::uint32_t Datagrams::list(std::uint32_t from, Holdings& out) {
+  return sockets_.for_some(from, holdings_at_once, [&out](base::Handle id, Socket& socket) {
+    if (socket.inode == 0) socket.inode = inode_of(socket.descriptor.get());
+    out.push_back({.descriptor = socket.descriptor.get(),
+                   .kind = socket.peer.valid() ? Holding::Kind::flow : Holding::Kind::datagrams,
+                   .inode = socket.inode,
+                   .socket = id,
+                   .owner = socket.owner});
+  });
+}
+
 void Datagrams::serve(Handler& handler) {
   epoll_event events[sockets_at_once];
   const int count = ::epoll_wait(set_.get(), events, sockets_at_once, 0);

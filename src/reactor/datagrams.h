@@ -28,6 +28,11 @@ class Datagrams {
   DatagramSent answer(DatagramSocketId id, std::string_view bytes, const base::Address& to, const base::Address& from);
   base::Address local_address(DatagramSocketId id) const;
   void close(DatagramSocketId id) { sockets_.erase(id); }
+  bool holds(DatagramSocketId id, Owner owner) const {
+    const Socket* socket = sockets_.find(id);
+    return socket != nullptr && socket->owner == owner;
+  }
+  std::uint32_t list(std::uint32_t from, Holdings& out);  // as Loop::list_sockets()
 
  private:
   struct Socket {
@@ -36,6 +41,7 @@ class Datagrams {
     base::Address local;        // as bound
     base::Address peer;         // of a connected one
     std::uint32_t dropped = 0;  // by the kernel, as it last told
+    std::uint64_t inode = 0;    // as list() first found it
   };
   struct Batch;
 

@@ -103,6 +103,7 @@ base::Result<SocketId> EpollReactor::add_socket(Descriptor descriptor, Owner own
   socket.descriptor = std::move(descriptor);
   socket.owner = owner;
   socket.origin = origin;
+  socket.opened_seconds = whole_seconds(now());
   if (!watch(socket.fd(), all_edges, socket_event, id)) {
     const int sys = errno;  // fs.epoll.max_user_watches, or memory
     sockets_.erase(id);
@@ -195,6 +196,23 @@ base::Result<SocketId> EpollReactor::connect(const base::Address& address, Owner
   const SocketId id = EBB_TRY(add_socket(std::move(descriptor), owner, Origin::connecting));
   sockets_.find(id)->writable = false;
   return id;
+}
+
+void EpollReactor::list_own(Holdings& out) {
+  out.push_back({.descriptor = epoll_.get()});
+  listeners_.for_each([&out](base::Handle id, Listener& listener) {
+    if (listener.inode == 0) listener.inode = inode_of(listener.descriptor.get());
+    out.push_back({.descriptor = listener.descriptor.get(),
+                   .kind = Holding::Kind::listener,
+                   .inode = listener.inode,
+                   .socket = id,
+                   .owner = listener.owner});
+  });
+}
+
+bool EpollReactor::holds(SocketId id, Owner owner) const {
+  const Socket* socket = sockets_.find(id);
+  return socket != nullptr && !socket->closed_by_handler() && socket->owner == owner;
 }
 
 }  // namespace ebb::reactor

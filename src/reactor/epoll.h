@@ -42,6 +42,8 @@ class EpollReactor final : public Loop {
   void pump(SocketId from, SocketId to, std::uint64_t bytes) override;
   bool peer_gone(SocketId socket) override;
   std::optional<TcpFacts> tcp_facts(SocketId socket) override;
+  using Loop::holds;
+  bool holds(SocketId socket, Owner owner) const override;
 
  private:
   enum class Input : std::uint8_t {
@@ -58,6 +60,7 @@ class EpollReactor final : public Loop {
     Descriptor descriptor;
     Owner owner;
     bool closing = false;
+    std::uint64_t inode = 0;  // as list_own() first found it
   };
   enum EventKind : std::uint8_t { socket_event, listener_event, datagram_event, mailbox_event };
 
@@ -65,6 +68,8 @@ class EpollReactor final : public Loop {
   bool has_ready() const override { return !ready_.empty() || !closing_listeners_.empty(); }
   void resume_accepting() override;
   void end_linger(SocketId socket) override;
+  void list_own(Holdings& out) override;
+  std::uint32_t list_sockets(std::uint32_t from, Holdings& out) override { return list_some(sockets_, from, out); }
 
   // epoll.cc
   bool watch(int descriptor, std::uint32_t events, EventKind kind, base::Handle handle);

@@ -75,6 +75,21 @@ void Loop::on_own_timer(TimerKind kind) {
   if (!lingering_.empty()) timers_.arm(linger_ends_, lingering_.front()->deadline);
 }
 
+bool Loop::read_holdings(HoldingsCursor& cursor, Holdings& out) {
+  switch (cursor.part) {
+    case 0:
+      out.push_back({.descriptor = mailbox_.descriptor()});
+      out.push_back({.descriptor = datagrams_.descriptor()});
+      pipes_.list(out);
+      list_own(out);
+      break;
+    case 1: cursor.slot = datagrams_.list(cursor.slot, out); break;
+    default: cursor.slot = list_sockets(cursor.slot, out); return cursor.slot != 0;
+  }
+  if (cursor.slot == 0) cursor.part += 1;
+  return true;
+}
+
 void Loop::pause_accepting() {
   counters_.accepts_failed += 1;
   if (!accept_again_.armed()) timers_.arm(accept_again_, now_ + accept_pause);

@@ -38,6 +38,9 @@ class Loop : public Reactor {
   base::Address datagram_address(DatagramSocketId socket) const final { return datagrams_.local_address(socket); }
   void close_datagrams(DatagramSocketId socket) final { datagrams_.close(socket); }
 
+  bool read_holdings(HoldingsCursor& cursor, Holdings& out) final;
+  bool holds(DatagramSocketId socket, Owner owner) const final { return datagrams_.holds(socket, owner); }
+
   const base::Clock& clock() const final { return clock_; }
   base::Instant now() const final { return now_; }
   base::TimerWheel& timers() final { return timers_; }
@@ -55,6 +58,10 @@ class Loop : public Reactor {
   virtual bool has_ready() const = 0;
   virtual void resume_accepting() = 0;
   virtual void end_linger(SocketId socket) = 0;
+  // Its set or ring and its listeners; and its sockets from that slot on, until the slot that is returned or, if that
+  // is 0, the end.
+  virtual void list_own(Holdings& out) = 0;
+  virtual std::uint32_t list_sockets(std::uint32_t from, Holdings& out) = 0;
 
   base::Duration longest_wait() const;
   void begin_round() {

@@ -36,6 +36,10 @@ void PipePool::give_back(Pipe pipe) {
   if (free_.size() < kept_most) free_.push_back(std::move(pipe));
 }
 
+void PipePool::list(Holdings& out) const {
+  for (const Pipe& pipe : free_) reactor::list(pipe, out);
+}
+
 PumpStop run_pump(Pump& pump, int source, int sink, int& sys) {
   const std::uint64_t moved_most = pump.moved + bytes_per_round;
   while (pump.moved < moved_most) {

@@ -8,6 +8,7 @@
 
 #include "base/result.h"
 #include "reactor/descriptor.h"
+#include "reactor/holdings.h"
 
 namespace ebb::reactor {
 
@@ -17,11 +18,17 @@ struct Pipe {
   std::uint32_t capacity = 0;
 };
 
+inline void list(const Pipe& pipe, Holdings& out) {
+  out.push_back({.descriptor = pipe.read.get()});
+  out.push_back({.descriptor = pipe.write.get()});
+}
+
 // Making a pipe costs three system calls and up to a megabyte of address space in the kernel: keep a few.
 class PipePool {
  public:
   base::Result<Pipe> take();
   void give_back(Pipe pipe);  // must be empty
+  void list(Holdings& out) const;
 
  private:
   static constexpr std::size_t kept_most = 32;

@@ -21,6 +21,7 @@
 #include "base/result.h"
 #include "base/slot_map.h"
 #include "base/timer_wheel.h"
+#include "reactor/holdings.h"
 #include "reactor/tcp_facts.h"
 
 namespace ebb::reactor {
@@ -154,6 +155,12 @@ class Reactor {
                                        const base::Address& from) = 0;  // a bound one
   virtual base::Address datagram_address(DatagramSocketId socket) const = 0;
   virtual void close_datagrams(DatagramSocketId socket) = 0;
+
+  // For the self-audit: what it holds open, a step of the walk at a time. True: there is more.
+  virtual bool read_holdings(HoldingsCursor& cursor, Holdings& out) = 0;
+  // It is open and of that owner.
+  virtual bool holds(SocketId socket, Owner owner) const = 0;
+  virtual bool holds(DatagramSocketId socket, Owner owner) const = 0;
 
   virtual const base::Clock& clock() const = 0;
   virtual base::Instant now() const = 0;  // of this round: cheap

@@ -27,6 +27,8 @@ struct SocketState {
   SocketId id;
   Descriptor descriptor;
   Owner owner;
+  std::uint32_t opened_seconds = 0;  // on the monotonic clock
+  std::uint32_t inode = 0;           // as list() first found it; sockets have 32 bits of it (get_next_ino())
   Origin origin = Origin::accepted;
   Phase phase = Phase::open;
   Output output = Output::open;
@@ -54,6 +56,7 @@ struct SocketState {
     if (undelivered->empty()) undelivered.reset();
     return slice;
   }
+  void list(Holdings& out);
   // A pump begins with the bytes that its source had received before the pause.
   void pump_held_into(SocketState& sink) {
     const std::uint64_t count = std::min<std::uint64_t>(undelivered->bytes(), pump->to_read);
@@ -63,5 +66,10 @@ struct SocketState {
     if (undelivered->empty()) undelivered.reset();
   }
 };
+
+template <class Socket>
+std::uint32_t list_some(base::SlotMap<Socket>& sockets, std::uint32_t from, Holdings& out) {
+  return sockets.for_some(from, holdings_at_once, [&out](base::Handle, Socket& socket) { socket.list(out); });
+}
 
 }  // namespace ebb::reactor

@@ -190,6 +190,7 @@ SocketId UringReactor::add_socket(Descriptor descriptor, Owner owner, Origin ori
   socket.descriptor = std::move(descriptor);
   socket.owner = owner;
   socket.origin = origin;
+  socket.opened_seconds = whole_seconds(now());
   unsettle(socket);
   return id;
 }
@@ -285,6 +286,23 @@ void UringReactor::close_listeners() {
     listeners_.erase(id);
     handler_->on_listener_closed(owner);
   }
+}
+
+void UringReactor::list_own(Holdings& out) {
+  out.push_back({.descriptor = ring_.ring_fd});
+  listeners_.for_each([&out](base::Handle id, Listener& listener) {
+    if (listener.inode == 0) listener.inode = inode_of(listener.descriptor.get());
+    out.push_back({.descriptor = listener.descriptor.get(),
+                   .kind = Holding::Kind::listener,
+                   .inode = listener.inode,
+                   .socket = id,
+                   .owner = listener.owner});
+  });
+}
+
+bool UringReactor::holds(SocketId id, Owner owner) const {
+  const Socket* socket = sockets_.find(id);
+  return socket != nullptr && !socket->closed_by_handler() && socket->owner == owner;
 }
 
 }  // namespace ebb::reactor

@@ -44,6 +44,8 @@ class UringReactor final : public Loop {
   void pump(SocketId from, SocketId to, std::uint64_t bytes) override;
   bool peer_gone(SocketId socket) override;
   std::optional<TcpFacts> tcp_facts(SocketId socket) override;
+  using Loop::holds;
+  bool holds(SocketId socket, Owner owner) const override;
 
  private:
   enum Operation : std::uint8_t {
@@ -85,12 +87,15 @@ class UringReactor final : public Loop {
     Owner owner;
     bool accepting = false;
     bool closing = false;
+    std::uint64_t inode = 0;  // as list_own() first found it
   };
 
   void wait_and_serve() override;
   bool has_ready() const override { return !ready_.empty() || !closing_listeners_.empty(); }
   void resume_accepting() override;
   void end_linger(SocketId socket) override;
+  void list_own(Holdings& out) override;
+  std::uint32_t list_sockets(std::uint32_t from, Holdings& out) override { return list_some(sockets_, from, out); }
 
   // uring.cc
   void submit_and_wait(base::Duration at_most);

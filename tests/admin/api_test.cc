@@ -54,7 +54,35 @@ TEST_F(Api, TheIndexLinksToPagesThatExist) {
     const std::string path = index.substr(at, index.find('"', at) - at);
     EXPECT_EQ(ask("GET", path).status, 200) << path;
   }
-  EXPECT_EQ(links, 9u);
+  EXPECT_EQ(links, 10u);
+}
+
+TEST_F(Api, ShowsWhatTheAuditFound) {
+  sources_.audit = [] {
+    observe::AuditReport report{.every = std::chrono::seconds{10}, .runs = 3, .open = 20, .differences = 2};
+    observe::FoundDifference& held = report.shown.emplace_back();
+    held.difference = {.kind = observe::DifferenceKind::closed, .descriptor = 7};
+    held.last_held = observe::Claim{.descriptor = 7, .kind = observe::ClaimKind::backend, .inode = 70};
+    held.held_by = "worker 1";
+    held.history = {.whose = "api/a", .state = "leased", .age = std::chrono::seconds{2}};
+    report.shown.emplace_back().difference = {.descriptor = 9, .inode = 90};
+    return report;
+  };
+  const JsonValue audit = json(ask("GET", "/api/v1/audit"));
+  EXPECT_EQ(text(audit, "every_ms"), "10000");
+  EXPECT_EQ(text(audit, "differences_total"), "2");
+  EXPECT_EQ(text(*audit.find("held"), "client"), "0");
+  ASSERT_EQ(audit.find("differences")->items.size(), 2u);
+  const JsonValue& closed = audit.find("differences")->items[0];
+  EXPECT_EQ(text(closed, "difference"), "closed");
+  EXPECT_EQ(text(*closed.find("held"), "by"), "worker 1");
+  EXPECT_EQ(text(*closed.find("held"), "as"), "backend");
+  EXPECT_EQ(text(*closed.find("held"), "whose"), "api/a");
+  EXPECT_EQ(text(*closed.find("held"), "age_ms"), "2000");
+  const JsonValue& unclaimed = audit.find("differences")->items[1];
+  EXPECT_EQ(text(unclaimed, "difference"), "unclaimed");
+  EXPECT_EQ(text(unclaimed, "inode"), "90");
+  EXPECT_EQ(unclaimed.find("held")->kind, JsonValue::Kind::null);
 }
 
 TEST_F(Api, ShowsBackends) {

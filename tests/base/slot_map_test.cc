@@ -103,6 +103,27 @@ TEST_F(SlotMapTest, LetsADestructorPutAnotherObjectIn) {
   EXPECT_NE(map.emplace(3), child);
 }
 
+TEST_F(SlotMapTest, IsWalkedThroughInSteps) {
+  SlotMap<Guest> map;
+  std::vector<Handle> handles;
+  for (int i = 0; i < 300; ++i) handles.push_back(map.emplace(i));
+  for (int i = 0; i < 300; i += 3) map.erase(handles[static_cast<std::size_t>(i)]);
+  for (const std::uint32_t step : {1u, 7u, 128u, 1000u}) {
+    std::vector<Handle> met;
+    std::uint32_t from = 0;
+    do {
+      from = map.for_some(from, step, [&met](Handle handle, Guest&) { met.push_back(handle); });
+    } while (from != 0);
+    EXPECT_EQ(met.size(), 200u);
+    for (const Handle handle : met) EXPECT_NE(map.find(handle), nullptr);
+  }
+}
+
+TEST_F(SlotMapTest, HasNothingToWalkThroughWhenItIsEmpty) {
+  SlotMap<Guest> map;
+  EXPECT_EQ(map.for_some(0, 10, [](Handle, Guest&) { FAIL(); }), 0u);
+}
+
 TEST_F(SlotMapTest, AgreesWithAMapOverRandomUse) {
   SlotMap<Guest> map;
   std::map<int, Handle> reference;

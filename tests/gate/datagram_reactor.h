@@ -63,6 +63,20 @@ class DatagramReactor final : public reactor::Reactor {
   base::Address datagram_address(reactor::DatagramSocketId id) const override { return sockets.find(id)->local; }
   void close_datagrams(reactor::DatagramSocketId id) override { sockets.erase(id); }
 
+  bool read_holdings(reactor::HoldingsCursor&, reactor::Holdings& out) override {
+    sockets.for_each([&out](base::Handle id, const Socket& socket) {
+      out.push_back({.kind = socket.peer.valid() ? reactor::Holding::Kind::flow : reactor::Holding::Kind::datagrams,
+                     .socket = id,
+                     .owner = socket.owner});
+    });
+    return false;
+  }
+  bool holds(reactor::SocketId, base::Owner) const override { return false; }
+  bool holds(reactor::DatagramSocketId id, base::Owner owner) const override {
+    const Socket* socket = sockets.find(id);
+    return socket != nullptr && socket->owner == owner;
+  }
+
   const char* name() const override { return "datagrams"; }
   void run(reactor::Handler&) override {}
   void stop() override {}

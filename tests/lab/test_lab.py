@@ -13,6 +13,7 @@ def test_nothing_is_lost(fabric, tmp_path, name):
         result = BY_NAME[name].play(stage)
     assert result.row["requests"] > 300, "the load hardly ran"
     assert result.row["failed"] == result.row["unknowable"], result.row
+    assert result.row["audit"] == 0, result.misses
     assert result.row["wrong"] == 0 and result.row["dup"] == 0, result.row
 
 

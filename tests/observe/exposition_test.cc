@@ -59,6 +59,7 @@ class Exposition : public testing::Test {
                         .workers = 2,
                         .workers_silent = 1,
                         .log_losses = {.lines_dropped = 1, .failed_writes = 2, .lines_lost = 3},
+                        .audit = {.runs = 7, .runs_incomplete = 1, .differences = 2},
                         .process = {.start_time_seconds = 1.5e9, .cpu_seconds = 0.25},
                         .version = "1.2.3"};
     std::string out;

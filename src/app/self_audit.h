@@ -1,0 +1,91 @@
+// Compares, every few seconds, what the router's rooms say they hold open with what the kernel says (observe/audit.h),
+// in a thread of its own with the lowest priority: workers hand out their book in steps of a few hundred sockets
+// between two rounds, and everything else happens here.
+//
+//   look: books of all rooms -> descriptors -> compare     something differs? a second later, look again
+//   what differs both times: a line in the event log, the gauge, /api/v1/audit
+//
+// Owned by app; stopped before the rooms are.
+#pragma once
+
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "observe/audit.h"
+#include "observe/event_log.h"
+
+namespace ebb::app {
+
+// Who holds descriptors. Its functions may be called as long as post() runs tasks.
+struct AuditedRoom {
+  using Step = std::move_only_function<bool(observe::Claims& out)>;  // true: there is more
+
+  std::string name;
+  std::function<void(std::move_only_function<void()> task)> post;  // to its thread; null: any thread may ask
+  std::function<Step()> walk;                                      // steps run on that thread
+  std::function<observe::SocketHistory(const observe::Claim&)> tell{};
+};
+
+struct AuditPace {
+  base::Duration every = std::chrono::seconds{10};    // 0: never
+  base::Duration between = std::chrono::seconds{1};   // two looks
+  base::Duration patience = std::chrono::seconds{5};  // with one room
+};
+
+class SelfAudit {
+ public:
+  SelfAudit(AuditPace pace, observe::EventLog& events, const base::Clock& clock);
+  ~SelfAudit() { stop(); }
+
+  void start(std::vector<AuditedRoom> rooms);
+  void stop();
+  observe::AuditReport report() const;  // any thread
+
+  // One run, on the caller's thread; for those who do not start().
+  void set_rooms(std::vector<AuditedRoom> rooms) { rooms_ = share(std::move(rooms)); }
+  void run_once();
+
+ private:
+  struct Book;
+  using Rooms = std::shared_ptr<const std::vector<AuditedRoom>>;  // shared with the steps that are on their way
+
+  static Rooms share(std::vector<AuditedRoom> rooms) {
+    return std::make_shared<const std::vector<AuditedRoom>>(std::move(rooms));
+  }
+  void run();
+  bool wait(base::Duration duration);  // false: stopping
+  std::optional<observe::Claims> read_books();
+  static void read_on(const std::shared_ptr<Book>& book, const Rooms& rooms, std::uint32_t room,
+                      AuditedRoom::Step step);
+  struct Look {
+    observe::Claims book;
+    std::uint64_t open = 0;
+    std::vector<observe::Difference> differences;
+  };
+  std::optional<Look> look();
+  std::optional<Look> look_twice();
+  void settle(Look look);
+  observe::FoundDifference investigate(const observe::Difference& difference);
+  std::optional<observe::Claim> last_claim(const observe::Difference& difference) const;
+  observe::SocketHistory ask(const observe::Claim& claim);
+  void tell_of(const observe::FoundDifference& found);
+
+  const AuditPace pace_;
+  observe::EventLog& events_;
+  const base::Clock& clock_;
+  Rooms rooms_;
+  observe::Claims last_book_;  // of the run before: whose was what nobody holds now?
+  mutable std::mutex mutex_;   // guards what follows
+  std::condition_variable stopped_;
+  bool stopping_ = false;
+  observe::AuditReport report_;
+  std::thread thread_;
+};
+
+}  // namespace ebb::app

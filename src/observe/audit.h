@@ -1,0 +1,146 @@
+// The self-audit without its I/O: the book, which is what the rooms of the process say that they hold open, held
+// against what the kernel says is open. app/self_audit asks both.
+//
+// The two are never of the same moment, since the workers go on meanwhile: what was opened or closed in between differs
+// without being wrong. So a difference counts only if a second look finds the very same one. In both directions that
+// is safe: what is open through both looks stands in the second book, and what was closed before the second book was
+// read is not in it.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include "base/address.h"
+#include "base/cause.h"
+#include "base/clock.h"
+#include "base/slot_map.h"
+#include "base/timer_wheel.h"
+#include "observe/open_descriptors.h"
+
+namespace ebb::observe {
+
+// clang-format off
+#define EBB_CLAIM_KINDS(X)                                                \
+  X(own)        /* of an event loop: its set or ring, mailbox and pipes */ \
+  X(listener)   /* of connections or datagrams */                          \
+  X(client)                                                                \
+  X(tunnel)     /* the client's half */                                    \
+  X(backend)                                                               \
+  X(probe)                                                                 \
+  X(check)                                                                 \
+  X(flow)       /* of datagrams, to an endpoint */                         \
+  X(admin)                                                                 \
+  X(runtime)                                                               \
+  X(lingering)  /* closed by its owner; output is on its way */            \
+  X(log)                                                                   \
+  X(watch)      /* of the configuration file */                            \
+  X(inherited)  /* open before the router was */
+
+#define EBB_DIFFERENCES(X)                                                              \
+  X(unclaimed,      "it is open, and nobody holds it")                                  \
+  X(closed,         "it is held, and not open")                                         \
+  X(replaced,       "it is held, and something else is open in its place")              \
+  X(shared,         "it is held twice")                                                 \
+  X(disowned,       "the reactor holds it for an owner that does not know it")          \
+  X(without_socket, "a connection is known whose socket the reactor does not hold")     \
+  X(unburied,       "it was closed, and the kernel has not given it back")
+// clang-format on
+
+enum class ClaimKind : std::uint8_t {
+#define X(name) name,
+  EBB_CLAIM_KINDS(X)
+#undef X
+};
+inline constexpr std::string_view claim_kind_names[] = {
+#define X(name) #name,
+    EBB_CLAIM_KINDS(X)
+#undef X
+};
+constexpr std::string_view name(ClaimKind kind) { return claim_kind_names[static_cast<std::size_t>(kind)]; }
+
+enum class DifferenceKind : std::uint8_t {
+#define X(name, words) name,
+  EBB_DIFFERENCES(X)
+#undef X
+};
+struct DifferenceFacts {
+  std::string_view name;
+  std::string_view words;
+};
+inline constexpr DifferenceFacts difference_table[] = {
+#define X(name, words) {#name, words},
+    EBB_DIFFERENCES(X)
+#undef X
+};
+constexpr const DifferenceFacts& facts(DifferenceKind kind) { return difference_table[static_cast<std::size_t>(kind)]; }
+
+// One line of the book.
+struct Claim {
+  // What its own room finds wrong with it, before the kernel is asked.
+  enum class Flaw : std::uint8_t { none, disowned, without_socket, unburied };
+  int descriptor = -1;  // of `without_socket`: none
+  ClaimKind kind = ClaimKind::own;
+  Flaw flaw = Flaw::none;
+  base::Cause failure = base::Cause::completed;  // of its socket
+  std::uint32_t room = 0;
+  std::uint64_t inode = 0;  // 0: any will do
+  base::Handle socket{};
+  base::Owner owner{};
+  base::Instant opened{};
+};
+using Claims = std::vector<Claim>;
+
+struct Difference {
+  DifferenceKind kind = DifferenceKind::unclaimed;
+  int descriptor = -1;
+  std::uint64_t inode = 0;  // that the kernel has there; 0: none
+  Claim claim{};            // but for `unclaimed`
+
+  // What it is about: equal for the same thing, not merely for one of the same kind.
+  auto identity() const {
+    return std::tuple(descriptor, kind, inode, claim.room, claim.owner.kind, claim.owner.handle.slot,
+                      claim.owner.handle.generation, claim.socket.slot, claim.socket.generation);
+  }
+};
+
+// `book` is put in order; `open` is in order.
+std::vector<Difference> compare(Claims& book, std::span<const OpenDescriptor> open);
+// Those of the second look that the first had as well.
+std::vector<Difference> persisting(std::vector<Difference> first, std::vector<Difference> second);
+
+// What its room knows of a line of the book.
+struct SocketHistory {
+  std::string whose;   // a listener, or backend/endpoint
+  base::Address peer;  // as the room has it
+  std::string_view state;
+  base::Duration age{};  // since it was opened
+};
+
+struct FoundDifference {
+  Difference difference;
+  base::WallTime found_at;
+  DescriptorFacts kernel;          // at the time
+  std::optional<Claim> last_held;  // by whom; of `unclaimed`: in the run before, if anybody held it then
+  std::string held_by;             // the room's name
+  SocketHistory history;
+};
+
+struct AuditReport {
+  static constexpr std::size_t shown_max = 100;
+
+  base::Duration every{};  // 0: never
+  std::uint64_t runs = 0;
+  std::uint64_t runs_incomplete = 0;  // a room did not answer in time; they say nothing
+  base::WallTime last_at{};           // the end of the last complete run
+  std::uint64_t open = 0;             // descriptors at its last look
+  std::array<std::uint64_t, std::size(claim_kind_names)> claimed{};
+  std::uint64_t differences = 0;
+  std::vector<FoundDifference> shown;  // the first of them
+};
+
+}  // namespace ebb::observe

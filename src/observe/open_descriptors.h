@@ -1,0 +1,31 @@
+// What the kernel says this process holds open. For a thread of its own, never for a worker: it takes as long as there
+// are descriptors.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/address.h"
+
+namespace ebb::observe {
+
+struct OpenDescriptor {
+  int number = -1;
+  std::uint64_t inode = 0;
+  bool file = false;  // regular, or a folder
+};
+
+// In order. Empty: the kernel does not tell.
+std::vector<OpenDescriptor> open_descriptors();
+
+// One of them, for people.
+struct DescriptorFacts {
+  std::string object;  // "socket:[4711]", "anon_inode:[eventpoll]"; "": it is not open
+  base::Address local, remote;
+  std::string_view tcp_state;  // "": no TCP
+};
+DescriptorFacts describe_descriptor(int number);
+
+}  // namespace ebb::observe
