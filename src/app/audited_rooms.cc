@@ -22,8 +22,7 @@ AuditedRoom audited_admin(admin::Server& admin) {
 }
 
 // Those that belong to no event loop. A log on standard output is not the log's.
-AuditedRoom audited_process(Reload& reload, const observe::AccessLog& access_log,
-                            std::vector<observe::OpenDescriptor> inherited) {
+AuditedRoom audited_process(Reload& reload, const observe::AccessLog& access_log, observe::OpenDescriptors inherited) {
   auto list = [&reload, &access_log, inherited = std::move(inherited)](Claims& out) {
     for (const observe::OpenDescriptor& one : inherited) {
       out.push_back({.descriptor = one.number, .kind = ClaimKind::inherited, .inode = one.inode});
@@ -55,8 +54,7 @@ AuditedRoom audited_worker(gate::Fleet& fleet, std::size_t worker) {
 }
 
 std::vector<AuditedRoom> audited_rooms(gate::Fleet& fleet, admin::Server& admin, Reload& reload,
-                                       const observe::AccessLog& access_log,
-                                       std::vector<observe::OpenDescriptor> inherited) {
+                                       const observe::AccessLog& access_log, observe::OpenDescriptors inherited) {
   std::vector<AuditedRoom> rooms;
   for (std::size_t worker = 0; worker < fleet.size(); ++worker) rooms.push_back(audited_worker(fleet, worker));
   rooms.push_back(audited_admin(admin));

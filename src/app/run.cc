@@ -85,7 +85,7 @@ sigset_t block_signals() {
 }  // namespace
 
 int run(const RunOptions& options) {
-  const std::vector<observe::OpenDescriptor> inherited = observe::open_descriptors();
+  const observe::OpenDescriptors inherited = observe::open_descriptors();
   const sigset_t awaited = block_signals();
   const base::SystemClock clock;
   observe::EventLog events(STDERR_FILENO, observe::EventLog::Format::text, clock);

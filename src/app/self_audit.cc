@@ -23,16 +23,22 @@ std::string text_of(const base::Address& address) { return address.valid() ? add
 
 }  // namespace
 
-// What the rooms write, page by page, while the auditor waits.
-struct SelfAudit::Book {
+// What the rooms write, page by page, while the auditor waits. The room for it was made beforehand: a worker only
+// copies. What is more than expected comes in pages of its own.
+struct SelfAudit::Gathering {
   std::mutex mutex;
   std::condition_variable changed;
-  std::vector<Claims> pages;
+  observe::Book book;
+  std::vector<Claims> spilt;
   std::size_t rooms_missing = 0;
 
-  void add(Claims page, bool last) {
+  void add(const Claims& page, bool last) {
     const std::lock_guard lock(mutex);
-    pages.push_back(std::move(page));
+    if (book.capacity() - book.size() >= page.size()) {
+      book.insert(book.end(), page.begin(), page.end());
+    } else {
+      spilt.push_back(page);
+    }
     if (!last) return;
     rooms_missing -= 1;
     changed.notify_one();
@@ -95,35 +101,42 @@ std::optional<SelfAudit::Look> SelfAudit::look_twice() {
 
 // The books first: observe/audit.h says why a second look is then all that it needs.
 std::optional<SelfAudit::Look> SelfAudit::look() {
-  std::optional<Claims> book = read_books();
+  std::optional<observe::Book> book = read_books();
   if (!book) return std::nullopt;
-  const std::vector<observe::OpenDescriptor> open = observe::open_descriptors();
+  const observe::OpenDescriptors open = observe::open_descriptors();
   if (open.empty()) return std::nullopt;
   Look seen{.book = std::move(*book), .open = open.size(), .differences = {}};
   seen.differences = observe::compare(seen.book, open);
   return seen;
 }
 
-std::optional<Claims> SelfAudit::read_books() {
-  const auto book = std::make_shared<Book>();
-  book->rooms_missing = rooms_->size();
-  for (std::uint32_t room = 0; room < rooms_->size(); ++room) read_on(book, rooms_, room, (*rooms_)[room].walk());
-  std::unique_lock lock(book->mutex);
-  if (!book->changed.wait_for(lock, pace_.patience, [&book] { return book->rooms_missing == 0; })) return std::nullopt;
-  Claims all;
-  for (const Claims& page : book->pages) all.insert(all.end(), page.begin(), page.end());
-  return all;
+std::optional<observe::Book> SelfAudit::read_books() {
+  const auto gathering = std::make_shared<Gathering>();
+  gathering->rooms_missing = rooms_->size();
+  const std::uint64_t before = report().open;
+  gathering->book.reserve(before + before / 4 + 1024);
+  for (std::uint32_t room = 0; room < rooms_->size(); ++room) {
+    read_on(gathering, rooms_, room, (*rooms_)[room].walk(), {});
+  }
+  std::unique_lock lock(gathering->mutex);
+  const bool complete =
+      gathering->changed.wait_for(lock, pace_.patience, [&gathering] { return gathering->rooms_missing == 0; });
+  if (!complete) return std::nullopt;
+  for (const Claims& page : gathering->spilt) {
+    gathering->book.insert(gathering->book.end(), page.begin(), page.end());
+  }
+  return std::move(gathering->book);
 }
 
-// The next step stands behind all that has come to that thread meanwhile.
-void SelfAudit::read_on(const std::shared_ptr<Book>& book, const Rooms& rooms, std::uint32_t room,
-                        AuditedRoom::Step step) {
-  auto task = [book, rooms, room, step = std::move(step)]() mutable {
-    Claims page;
+// The next step stands behind all that has come to that thread meanwhile; it writes on the same page.
+void SelfAudit::read_on(const std::shared_ptr<Gathering>& gathering, const Rooms& rooms, std::uint32_t room,
+                        AuditedRoom::Step step, Claims page) {
+  auto task = [gathering, rooms, room, step = std::move(step), page = std::move(page)]() mutable {
+    page.clear();
     const bool more = step(page);
     for (Claim& claim : page) claim.room = room;
-    book->add(std::move(page), !more);
-    if (more) read_on(book, rooms, room, std::move(step));
+    gathering->add(page, !more);
+    if (more) read_on(gathering, rooms, room, std::move(step), std::move(page));
   };
   const auto& post = (*rooms)[room].post;
   if (post) return post(std::move(task));
@@ -153,7 +166,7 @@ void SelfAudit::settle(Look look) {
                                       {"before", std::to_string(before.differences)},
                                       {"descriptors", std::to_string(now.open)}});
   }
-  last_book_ = std::move(look.book);
+  remember(look.book);
   const std::lock_guard lock(mutex_);
   report_ = std::move(now);
 }
@@ -169,12 +182,28 @@ FoundDifference SelfAudit::investigate(const Difference& difference) {
   return found;
 }
 
+void SelfAudit::remember(const observe::Book& book) {
+  remembered_.clear();
+  remembered_.reserve(book.size());
+  for (const Claim& claim : book) {
+    if (claim.inode == 0) continue;
+    const auto opened = std::chrono::duration_cast<std::chrono::seconds>(claim.opened.time_since_epoch()).count();
+    remembered_.push_back({static_cast<std::uint32_t>(claim.inode), claim.descriptor,
+                           static_cast<std::uint32_t>(opened), static_cast<std::uint16_t>(claim.room), claim.kind});
+  }
+}
+
 std::optional<Claim> SelfAudit::last_claim(const Difference& difference) const {
   if (difference.kind != DifferenceKind::unclaimed) return difference.claim;
-  const auto held = std::ranges::find_if(last_book_, [&difference](const Claim& claim) {
-    return claim.descriptor == difference.descriptor && claim.inode == difference.inode;
+  const auto held = std::ranges::find_if(remembered_, [&difference](const Remembered& one) {
+    return one.descriptor == difference.descriptor && one.inode == difference.inode;
   });
-  return held == last_book_.end() ? std::nullopt : std::optional(*held);
+  if (held == remembered_.end()) return std::nullopt;
+  return Claim{.descriptor = held->descriptor,
+               .kind = held->kind,
+               .room = held->room,
+               .inode = held->inode,
+               .opened = base::Instant(std::chrono::seconds{held->opened_seconds})};
 }
 
 observe::SocketHistory SelfAudit::ask(const Claim& claim) {

@@ -52,25 +52,34 @@ class SelfAudit {
   void run_once();
 
  private:
-  struct Book;
+  struct Gathering;
   using Rooms = std::shared_ptr<const std::vector<AuditedRoom>>;  // shared with the steps that are on their way
+
+  struct Remembered {
+    std::uint32_t inode;  // of a socket
+    int descriptor;
+    std::uint32_t opened_seconds;
+    std::uint16_t room;
+    observe::ClaimKind kind;
+  };
 
   static Rooms share(std::vector<AuditedRoom> rooms) {
     return std::make_shared<const std::vector<AuditedRoom>>(std::move(rooms));
   }
   void run();
   bool wait(base::Duration duration);  // false: stopping
-  std::optional<observe::Claims> read_books();
-  static void read_on(const std::shared_ptr<Book>& book, const Rooms& rooms, std::uint32_t room,
-                      AuditedRoom::Step step);
+  std::optional<observe::Book> read_books();
+  static void read_on(const std::shared_ptr<Gathering>& gathering, const Rooms& rooms, std::uint32_t room,
+                      AuditedRoom::Step step, observe::Claims page);
   struct Look {
-    observe::Claims book;
+    observe::Book book;
     std::uint64_t open = 0;
     std::vector<observe::Difference> differences;
   };
   std::optional<Look> look();
   std::optional<Look> look_twice();
   void settle(Look look);
+  void remember(const observe::Book& book);
   observe::FoundDifference investigate(const observe::Difference& difference);
   std::optional<observe::Claim> last_claim(const observe::Difference& difference) const;
   observe::SocketHistory ask(const observe::Claim& claim);
@@ -80,8 +89,8 @@ class SelfAudit {
   observe::EventLog& events_;
   const base::Clock& clock_;
   Rooms rooms_;
-  observe::Claims last_book_;  // of the run before: whose was what nobody holds now?
-  mutable std::mutex mutex_;   // guards what follows
+  std::vector<Remembered> remembered_;  // of the run before: whose was what nobody holds now?
+  mutable std::mutex mutex_;            // guards what follows
   std::condition_variable stopped_;
   bool stopping_ = false;
   observe::AuditReport report_;

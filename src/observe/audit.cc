@@ -43,7 +43,7 @@ class Holder {
 
 }  // namespace
 
-std::vector<Difference> compare(Claims& book, std::span<const OpenDescriptor> open) {
+std::vector<Difference> compare(std::span<Claim> book, std::span<const OpenDescriptor> open) {
   std::ranges::sort(book, {}, order);
   std::vector<Difference> found;
   Holder holder(found);

@@ -94,6 +94,7 @@ struct Claim {
   base::Instant opened{};
 };
 using Claims = std::vector<Claim>;
+using Book = std::vector<Claim, base::PageAllocator<Claim>>;
 
 struct Difference {
   DifferenceKind kind = DifferenceKind::unclaimed;
@@ -109,7 +110,7 @@ struct Difference {
 };
 
 // `book` is put in order; `open` is in order.
-std::vector<Difference> compare(Claims& book, std::span<const OpenDescriptor> open);
+std::vector<Difference> compare(std::span<Claim> book, std::span<const OpenDescriptor> open);
 // Those of the second look that the first had as well.
 std::vector<Difference> persisting(std::vector<Difference> first, std::vector<Difference> second);
 
@@ -125,7 +126,7 @@ struct FoundDifference {
   Difference difference;
   base::WallTime found_at;
   DescriptorFacts kernel;          // at the time
-  std::optional<Claim> last_held;  // by whom; of `unclaimed`: in the run before, if anybody held it then
+  std::optional<Claim> last_held;  // by whom; of `unclaimed`: in the run before, if anybody held it then, in parts
   std::string held_by;             // the room's name
   SocketHistory history;
 };

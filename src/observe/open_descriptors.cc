@@ -51,9 +51,10 @@ std::string_view tcp_state_of(int socket) {
 
 // By asking for each number: a walk through /proc/self/fd makes the kernel build an entry of that folder for each
 // descriptor, which costs several times as much.
-std::vector<OpenDescriptor> open_descriptors() {
-  std::vector<OpenDescriptor> open;
+OpenDescriptors open_descriptors() {
+  OpenDescriptors open;
   const int slots = descriptor_slots();
+  open.reserve(static_cast<std::size_t>(slots));
   for (int number = 0; number < slots; ++number) {
     struct stat facts{};
     if (::fstat(number, &facts) != 0) continue;

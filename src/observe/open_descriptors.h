@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/address.h"
+#include "base/page_allocator.h"
 
 namespace ebb::observe {
 
@@ -17,8 +18,10 @@ struct OpenDescriptor {
   bool file = false;  // regular, or a folder
 };
 
+using OpenDescriptors = std::vector<OpenDescriptor, base::PageAllocator<OpenDescriptor>>;
+
 // In order. Empty: the kernel does not tell.
-std::vector<OpenDescriptor> open_descriptors();
+OpenDescriptors open_descriptors();
 
 // One of them, for people.
 struct DescriptorFacts {

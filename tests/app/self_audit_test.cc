@@ -118,7 +118,7 @@ class SelfAuditTest : public testing::TestWithParam<reactor::Kind> {
   const std::string log_path_ = testing::TempDir() + "ebbgate-audit-" + std::to_string(::getpid()) + ".log";
   std::ofstream log_;
   Descriptor events_descriptor_;
-  std::vector<observe::OpenDescriptor> inherited_;
+  observe::OpenDescriptors inherited_;
   base::Labels labels_;
   base::SystemClock clock_;
   base::Address address_;

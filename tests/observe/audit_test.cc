@@ -103,7 +103,7 @@ TEST(AuditTwice, DoesNotTakeTheNextSocketOfASlotForTheLast) {
 TEST(OpenDescriptors, AreInOrderAndHaveTheirInodes) {
   int pair[2];
   ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
-  const std::vector<OpenDescriptor> open = open_descriptors();
+  const OpenDescriptors open = open_descriptors();
   EXPECT_TRUE(std::ranges::is_sorted(open, {}, &OpenDescriptor::number));
   const auto found = std::ranges::find(open, pair[0], &OpenDescriptor::number);
   ASSERT_NE(found, open.end());
