@@ -300,6 +300,12 @@ void Clients::exchange_last(ClientConnection& client, bool request_whole) {
   client.exchange = {};
   const bool heard_all = client.finished || (request_whole && client.input.empty());
   if (heard_all) return close(client.self, Cause::close_requested, CloseMode::flush);
+  part(client, Cause::close_requested);
+}
+
+void Clients::part(ClientConnection& client, Cause cause) {
+  has_work(client);
+  client.parts_by = cause;
   step(client, Event::last);
   linger(client);
 }
@@ -318,7 +324,7 @@ void Clients::finish(ClientConnection& client) {
 
 void Clients::linger(ClientConnection& client) {
   client.input.clear();
-  if (client.finished) return close(client.self, Cause::close_requested, CloseMode::flush);
+  if (client.finished) return close(client.self, client.parts_by, CloseMode::flush);
   finish(client);
   arm_after_exchange(client, linger_time);
   core_.reactor.receive(client.socket, Receive::watchful);
@@ -374,7 +380,7 @@ void Clients::on_peer_finished(Handle handle) {
     case State::serving:
     case State::tunnelling: return core_.exchanges->on_client_finished(client->exchange);
     case State::multiplexing: return close(handle, Cause::client_closed, CloseMode::flush);
-    case State::lingering: return close(handle, Cause::close_requested, CloseMode::flush);
+    case State::lingering: return close(handle, client->parts_by, CloseMode::flush);
     case State::closed: return;
   }
 }
@@ -382,7 +388,7 @@ void Clients::on_peer_finished(Handle handle) {
 void Clients::on_drained(Handle handle) {
   ClientConnection* client = connections_.find(handle);
   if (client == nullptr || client->life.ended()) return;
-  if (client->h2) return core_.h2_clients->on_drained(*client);
+  if (client->life.is(State::multiplexing)) return core_.h2_clients->on_drained(*client);
   if (client->exchange) return core_.exchanges->on_client_drained(client->exchange);
   if (client->life.is(State::idle)) core_.arm(client->timer, core_.timeouts().client_idle);
   if (client->life.is(State::lingering)) core_.arm(client->timer, linger_time);
@@ -393,7 +399,7 @@ void Clients::on_failed(Handle handle, const base::Error& error) {
   if (client == nullptr || client->life.ended()) return;
   const Handle exchange = client->exchange;
   const bool lingering = client->life.is(State::lingering);
-  close(handle, lingering ? Cause::close_requested : error.cause, CloseMode::drop);
+  close(handle, lingering ? client->parts_by : error.cause, CloseMode::drop);
   if (exchange) core_.exchanges->on_client_left(exchange, error.cause);
 }
 
@@ -412,7 +418,7 @@ void Clients::on_timer(Handle handle) {
     case State::reading: return refuse(*client, Cause::client_head_timeout, "the request head did not arrive in time");
     case State::lingering:
       if (still_reads(*client)) return;
-      return close(handle, unsent(*client) > 0 ? Cause::client_write_timeout : Cause::close_requested, CloseMode::drop);
+      return close(handle, unsent(*client) > 0 ? Cause::client_write_timeout : client->parts_by, CloseMode::drop);
     case State::multiplexing: return core_.h2_clients->on_timer(*client);
     case State::serving:
     case State::tunnelling:

@@ -46,12 +46,13 @@ struct ClientConnection {
   bool finished = false;  // the client's half is closed: it sends no more, but still reads
   bool queued = false;    // in the list of those with input to look at
   bool awaits_proxy_header = false;
-  bool counted = false;          // in ClientLimits
-  std::uint8_t minor = 1;        // HTTP/1.minor of the request in hand
-  bool wants_keep = true;        // its wish for the connection
-  bool keeps = true;             // what the response's head promised
-  bool chunked = false;          // how the response's body is written
-  bool close_delimited = false;  // only the close tells the client that it is over
+  bool counted = false;                                 // in ClientLimits
+  std::uint8_t minor = 1;                               // HTTP/1.minor of the request in hand
+  bool wants_keep = true;                               // its wish for the connection
+  bool keeps = true;                                    // what the response's head promised
+  bool chunked = false;                                 // how the response's body is written
+  bool close_delimited = false;                         // only the close tells the client that it is over
+  base::Cause parts_by = base::Cause::close_requested;  // while lingering
   base::Timer timer;
   base::Instant opened;
   base::Instant changed;                       // its state, last
@@ -94,6 +95,8 @@ class Clients : public Front {
 
   // For HTTP/2 sessions too: bytes through TLS, if there is TLS, to the socket.
   void send(ClientConnection& client, base::Chain&& plain);
+  // All is said on both sides: we finish, and wait for the client to do so.
+  void part(ClientConnection& client, base::Cause cause);
   std::size_t unsent(const ClientConnection& client) const { return core_.reactor.unsent(client.socket); }
   void close(base::Handle client, base::Cause cause, reactor::CloseMode mode);
 

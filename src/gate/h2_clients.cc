@@ -12,6 +12,7 @@ using base::Cause;
 using base::Chain;
 using base::Handle;
 using base::Slice;
+using State = lifecycle::ClientConnectionLife::State;
 using reactor::CloseMode;
 using reactor::Receive;
 using wire::H2Session;
@@ -310,12 +311,13 @@ bool H2Clients::send_scheduled() {
     turn.swap(scheduled_);
     for (const Handle handle : turn) {
       ClientConnection* client = core_.clients->find(handle);
-      if (client == nullptr || client->life.ended()) continue;
+      if (client == nullptr || !client->life.is(State::multiplexing)) continue;
       send_now(*client);
       H2ClientSession& session = *client->h2;
       const bool wanted = !session.last_named && !session.client_leaves;
+      // Frames may still be on their way to us, and a close before them would be a reset.
       if (!wanted && session.exchanges == 0 && session.codec.streams() == 0) {
-        core_.clients->close(handle, session.going_away ? Cause::shutdown : Cause::client_closed, CloseMode::flush);
+        core_.clients->part(*client, session.going_away ? Cause::shutdown : Cause::client_closed);
       }
     }
   }
@@ -354,7 +356,7 @@ void H2Clients::on_closed(ClientConnection& client, Cause cause) {
 
 void H2Clients::go_away(Cause cause) {
   core_.clients->for_each([this, cause](Handle, ClientConnection& client) {
-    if (client.h2 == nullptr || client.life.ended() || client.h2->going_away) return;
+    if (client.h2 == nullptr || !client.life.is(State::multiplexing) || client.h2->going_away) return;
     client.h2->going_away = true;
     client.h2->codec.go_away(cause);
     client.h2->codec.ping();

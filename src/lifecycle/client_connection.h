@@ -14,7 +14,7 @@
 //                 lingering ────────────────────────────────▶ closed
 //
 // From `idle` (ALPN) or `reading` (prior knowledge) a connection that speaks HTTP/2 becomes `multiplexing`: its streams
-// carry exchanges side by side, and it stays so until it is closed.
+// carry exchanges side by side, and it stays so until one side goes away: then it lingers when it has none.
 //
 // `greeting` is what may come before TLS and HTTP: a header of the PROXY protocol, or a ClientHello that is only looked
 // at. `lingering` is RFC 9112 9.6: our side is finished, what the client still sends is read and thrown away, because a
@@ -90,6 +90,7 @@ struct ClientConnectionLife {
       {S::tunnelling, E::left, S::closed},
       {S::tunnelling, E::ended, S::closed},
 
+      {S::multiplexing, E::last, S::lingering},
       {S::multiplexing, E::deadline, S::closed},
       {S::multiplexing, E::left, S::closed},
       {S::multiplexing, E::ended, S::closed},
