@@ -92,6 +92,7 @@ void RequestReader::take_pseudo(std::string_view name, std::string_view value) {
 
 // RFC 9113 8.2.3: crumbs are put together before the head goes where they are not known. They count as one field.
 Parsed RequestReader::take_cookie(std::string_view value) {
+  if (value.empty()) return {};  // "; " at the end of a line would be no field value
   if (cookie_at_ == fields_max) {
     cookie_at_ = out_.fields.size();
     return add_field({.name = "cookie", .value = value}, rules_, out_.fields, facts_);

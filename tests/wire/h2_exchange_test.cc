@@ -173,6 +173,12 @@ TEST(H2Exchange, CookieCrumbsAreJoined) {
   EXPECT_TRUE(client.end.told.fields["cookie"].starts_with("a=1; b=2; c=0; c=1; "));
 }
 
+TEST(H2Exchange, EmptyCookieCrumbsLeaveNoTrace) {
+  RawClient client;
+  client.headers(1, get_fields() + field("cookie", "") + field("cookie", "a=1") + field("cookie", ""));
+  EXPECT_THAT(client.end.told.fields, UnorderedElementsAre(Pair("cookie", "a=1")));
+}
+
 TEST(H2Exchange, AnExtendedConnectIsATunnel) {
   Joined both;
   EXPECT_FALSE(both.client.session.peer_takes_extended_connect());
