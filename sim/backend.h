@@ -58,6 +58,7 @@ class Backend final : private Watcher {
   };
   std::vector<InHand> in_hand();
   bool still_in_hand(const InHand& work) const;  // and the router has not ended it
+  bool cut_off(const InHand& work) const;
 
   // Its endpoint left the configuration of all workers: exchanges that were sent later must not come here.
   void retire() {

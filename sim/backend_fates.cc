@@ -133,6 +133,11 @@ bool Backend::still_in_hand(const InHand& work) const {
          network_.readable(connection->end) == 0 && !network_.cut_off(connection->end);
 }
 
+bool Backend::cut_off(const InHand& work) const {
+  const Connection* connection = connections_.find(work.connection);
+  return connection != nullptr && network_.cut_off(connection->end);
+}
+
 // What it had begun to answer, and what may not be asked of another.
 void Backend::excuse_work(const char* why) {
   ledger_.disturb(name_);

@@ -30,7 +30,10 @@ void Receipts::ask(Request request) {
 
 void Receipts::drained(Backend& process) {
   world_.note("drained", process.address().port());
-  world_.after(way_max, [this, &process, work = process.in_hand()] {
+  std::vector<Backend::InHand> in_hand = process.in_hand();
+  // The FIN to what is cut off comes when the way is open again, whenever that is.
+  std::erase_if(in_hand, [&process](const Backend::InHand& one) { return process.cut_off(one); });
+  world_.after(way_max, [this, &process, work = std::move(in_hand)] {
     const auto open = std::ranges::find_if(work, [&](const Backend::InHand& one) {
       return ledger_.find(one.exchange)->outcome == Outcome::pending && process.still_in_hand(one);
     });
