@@ -104,7 +104,7 @@ def test_hosts_and_paths_choose_the_backend(router, backend):
 
 
 def test_no_route_and_no_endpoint_say_so(router):
-    one = router(configuration(routes=[{"host": "here.test", "backend": "service"}]))
+    one = router(configuration(routes=[{"host": "here.test", "backend": "service"}], backends=[backend_of(queue={"timeout": "100ms"})]))
     nowhere, empty = one.get(host="elsewhere.test"), one.get(host="here.test")
     assert nowhere.status == 404 and b"route_not_found" in nowhere.body
     assert empty.status == 503 and b"backend_empty" in empty.body
