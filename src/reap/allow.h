@@ -1,0 +1,30 @@
+// Whether the policy lets a socket be touched at all. Pure.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "base/address.h"
+#include "reap/policy.h"
+
+namespace ebb::reap {
+
+// Who a socket belongs to. What could not be found out is empty, and matches no condition.
+struct Belonging {
+  std::string_view netns;
+  std::string_view process;
+  std::string_view cgroup;
+  std::uint32_t uid = 0;
+  base::Address peer;
+  base::Address real_peer;  // invalid: none
+  std::span<const Label> labels;
+};
+
+// The first row that matches; null: none.
+const AllowRow* allowed_by(std::span<const AllowRow> rows, const Belonging& belonging);
+
+// Whether any row could match a socket of that namespace: others need not be looked into.
+bool may_allow_in(std::span<const AllowRow> rows, std::string_view netns);
+
+}  // namespace ebb::reap

@@ -1,0 +1,51 @@
+// What an operator allows to be ended, and why. Everything is off, and nothing allowed, unless the file says so.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/address.h"
+#include "base/clock.h"
+
+namespace ebb::reap {
+
+struct Label {
+  std::string name;
+  std::string value;
+  friend bool operator==(const Label&, const Label&) = default;
+};
+
+// Sockets that may be touched: all kinds of conditions that are given must hold, of each kind one. Words are patterns
+// with `*` and `?`.
+struct AllowRow {
+  std::vector<std::string> netns;
+  std::vector<std::string> process;
+  std::vector<std::string> cgroup;
+  std::vector<std::uint32_t> uid;
+  std::vector<std::uint32_t> port;  // of the peer: the service's, or the real one
+  std::vector<Label> labels;        // all of them
+
+  bool empty() const {
+    return netns.empty() && process.empty() && cgroup.empty() && uid.empty() && port.empty() && labels.empty();
+  }
+};
+
+struct Grounds {
+  bool removed = true;                       // the endpoint is gone by the list, or its grace is over
+  std::optional<base::Duration> unanswered;  // retransmitted for so long without an acknowledgement
+  std::optional<base::Duration> idle;        // no data either way for so long
+};
+
+struct Policy {
+  bool act = false;            // false: only say what would be done
+  std::uint32_t budget = 300;  // sockets in any minute
+  base::Duration every = std::chrono::seconds{5};
+  std::string endpoints;  // file; "": none
+  base::Address metrics;  // invalid: none
+  Grounds end;
+  std::vector<AllowRow> allow;
+};
+
+}  // namespace ebb::reap

@@ -1,0 +1,98 @@
+// Every key of the policy file.
+#pragma once
+
+#include "config/keys.h"
+#include "reap/policy.h"
+
+namespace ebb::reap {
+
+using config::Key;
+using config::Need;
+using config::Node;
+using config::Reader;
+
+inline void read_label(Reader& reader, const Node& node, Label& label) {
+  config::read_scalar<config::TextFormat>(reader, node, label.value);
+}
+
+inline constexpr Key<AllowRow> allow_keys[] = {
+    {"netns", config::texts<&AllowRow::netns>,
+     "network namespaces: names of `/run/netns`, `this`, or `pid N` for one without a name"},
+    {"process", config::texts<&AllowRow::process>, "names of programs, as in `/proc/PID/comm`"},
+    {"cgroup", config::texts<&AllowRow::cgroup>, "paths of control groups, as in `/proc/PID/cgroup`"},
+    {"uid", config::values<config::CountFormat, &AllowRow::uid>, "users who own the sockets"},
+    {"port", config::values<config::CountFormat, &AllowRow::port>, "of the peer: the service's, or the real one"},
+    {"labels", config::by_name<&AllowRow::labels, read_label>,
+     "labels that the endpoint file gives to the namespace or control group; all of them"},
+};
+
+// A limit that a few lost packets reach would end what lives.
+struct LimitFormat {
+  static std::string type() { return config::DurationFormat::type(); }
+  static config::Parsed<base::Duration> parse(std::string_view text, const config::Surroundings& surroundings) {
+    auto parsed = config::DurationFormat::parse(text, surroundings);
+    if (!parsed || *parsed >= std::chrono::seconds{1}) return parsed;
+    return std::unexpected(config::Complaint{"expected a second or more", "write `1s` or more"});
+  }
+  static std::string show(base::Duration value) { return config::DurationFormat::show(value); }
+};
+template <auto member>
+inline constexpr auto limit = config::scalar<config::Optional<LimitFormat>, member>;
+
+inline constexpr Key<Grounds> end_keys[] = {
+    {"removed", config::flag<&Grounds::removed>,
+     "what goes to an endpoint that is gone by the list, or leaving and past its grace, or leaving and silent"},
+    {"unanswered", limit<&Grounds::unanswered>,
+     "what has sent the same again for so long without an answer; not given: never"},
+    {"idle", limit<&Grounds::idle>, "what has carried no data either way for so long; not given: never"},
+};
+
+// A row without a condition would allow everything, which is likelier a slip than a wish.
+inline constexpr config::Value<Policy> allow_list = {
+    [] { return std::string("list"); },
+    [](Reader& reader, const Node& node, Policy& policy) {
+      config::list<&Policy::allow, allow_keys>.read(reader, node, policy);
+      for (std::size_t i = 0; i < policy.allow.size(); ++i) {
+        const Reader::Inside inside(reader, "[" + std::to_string(i) + "]");
+        if (!policy.allow[i].empty() || reader.failed()) continue;
+        reader.refuse(node.items[i].mark, "there is no condition in it", "to allow everything write `netns: [\"*\"]`");
+      }
+    },
+    [](const Policy&) { return std::string(); },
+};
+
+struct BudgetFormat {
+  static std::string type() { return config::CountFormat::type(); }
+  static config::Parsed<std::uint32_t> parse(std::string_view text, const config::Surroundings& surroundings) {
+    constexpr std::uint32_t budget_max = 1'000'000;
+    auto parsed = config::CountFormat::parse(text, surroundings);
+    if (!parsed || (*parsed >= 1 && *parsed <= budget_max)) return parsed;
+    return std::unexpected(config::Complaint{"expected 1 to 1000000", "to end nothing write `act: false`"});
+  }
+  static std::string show(std::uint32_t value) { return config::CountFormat::show(value); }
+};
+
+// Who may read which sockets a node ends is not ours to decide: they stay on the node.
+struct LoopbackFormat {
+  static std::string type() { return "loopback address"; }
+  static config::Parsed<base::Address> parse(std::string_view text, const config::Surroundings& surroundings) {
+    auto parsed = config::BindFormat::parse(text, surroundings);
+    if (!parsed || parsed->is_loopback()) return parsed;
+    return std::unexpected(config::Complaint{"expected an address of loopback", "write `127.0.0.1:9904`"});
+  }
+  static std::string show(const base::Address& value) { return config::BindFormat::show(value); }
+};
+
+inline constexpr Key<Policy> policy_keys[] = {
+    {"act", config::flag<&Policy::act>, "`false`: nothing is ended, and the log says what would be"},
+    {"allow", allow_list, "sockets that may be touched; what no row matches never is"},
+    {"end", config::section<&Policy::end, end_keys>, "why a socket is ended"},
+    {"endpoints", config::file<&Policy::endpoints>, "the endpoint file; `--endpoints` comes before it"},
+    {"budget", config::scalar<BudgetFormat, &Policy::budget>, "sockets that are ended within any minute, at most"},
+    {"every", config::scalar<LimitFormat, &Policy::every>,
+     "between two looks at all sockets while nothing is expected; a change of the endpoint file is acted on at once"},
+    {"metrics", config::scalar<LoopbackFormat, &Policy::metrics>,
+     "where `/metrics` is served; a change needs a restart"},
+};
+
+}  // namespace ebb::reap
