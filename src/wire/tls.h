@@ -101,6 +101,7 @@ struct ClientOptions {
   std::string server_name;    // sent as SNI; "": none is sent
   std::optional<CertificateSource> certificate = {};  // shown to a backend that asks for one
   std::vector<std::string> alpn = {};                 // in order of our preference
+  bool resume = true;  // false: every handshake is a full one, in which the certificate is shown and verified anew
 };
 
 // Also keeps the tickets that backends give, for the next session of any thread.
@@ -118,7 +119,8 @@ struct PeerCertificate {
   std::string sha256;     // of its DER form, in lower-case hexadecimal
   std::string subject;    // as RFC 2253 has it, in printable ASCII
   std::string issuer;
-  std::string serial;  // in upper-case hexadecimal
+  std::string serial;       // in upper-case hexadecimal
+  std::int64_t expiry = 0;  // seconds since the epoch
 };
 
 class TlsSession {

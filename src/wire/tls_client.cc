@@ -30,18 +30,19 @@ std::expected<std::shared_ptr<const ClientContext>, std::string> ClientContext::
   return OpensslClientContext::build(options);
 }
 
-OpensslClientContext::OpensslClientContext() : context_(SSL_CTX_new(TLS_client_method())) {
+OpensslClientContext::OpensslClientContext(bool resume) : context_(SSL_CTX_new(TLS_client_method())) {
   EBB_ASSERT(context_ != nullptr);
   SSL_CTX* context = context_.get();
   use_common_settings(context);
   SSL_CTX_set_app_data(context, this);
+  if (!resume) return;
   SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL);
   SSL_CTX_sess_set_new_cb(context, on_new_session);
 }
 
 std::expected<std::shared_ptr<const ClientContext>, std::string> OpensslClientContext::build(
     const ClientOptions& options) {
-  std::shared_ptr<OpensslClientContext> context(new OpensslClientContext);
+  std::shared_ptr<OpensslClientContext> context(new OpensslClientContext(options.resume));
   if (auto used = context->use_proof(options); !used) return std::unexpected(used.error());
   if (auto used = context->use_server_name(options.server_name); !used) return std::unexpected(used.error());
   if (auto used = context->use_alpn(options.alpn); !used) return std::unexpected(used.error());

@@ -35,7 +35,7 @@ class OpensslClientContext final : public ClientContext {
   void keep_resumed(SSL* ssl) const;
 
  private:
-  OpensslClientContext();
+  explicit OpensslClientContext(bool resume);
   std::expected<void, std::string> use_proof(const ClientOptions& options);
   std::expected<void, std::string> use_name(const std::string& name);
   std::expected<void, std::string> use_server_name(const std::string& name);

@@ -2,6 +2,8 @@
 
 #include <openssl/bn.h>
 
+#include "wire/tls_certificate.h"
+
 namespace ebb::wire {
 
 namespace {
@@ -43,7 +45,8 @@ PeerCertificate facts_of(X509* certificate, bool verified) {
           .sha256 = sha256_of(certificate),
           .subject = text_of(X509_get_subject_name(certificate)),
           .issuer = text_of(X509_get_issuer_name(certificate)),
-          .serial = serial_of(certificate)};
+          .serial = serial_of(certificate),
+          .expiry = seconds_since_epoch(X509_get0_notAfter(certificate))};
 }
 
 std::string base64_of(X509* certificate) {

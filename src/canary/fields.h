@@ -1,0 +1,27 @@
+// What a prober and a canary server say to each other in HTTP: the prober marks its request with a nonce, the server
+// sends it back and says who it is, the router between them says which configuration it runs.
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+
+namespace ebb::canary {
+
+// Names of fields are compared without regard to case; HTTP/2 wants them in lower case.
+struct FieldName {
+  std::string_view written;
+  std::string_view lower;
+};
+
+inline constexpr FieldName nonce_field{"Ebbgate-Canary", "ebbgate-canary"};               // both ways
+inline constexpr FieldName port_field{"x-request-port", "x-request-port"};                // OpenShift's
+inline constexpr FieldName pod_field{"Ebbgate-Canary-Pod", "ebbgate-canary-pod"};         // who has answered
+inline constexpr FieldName node_field{"Ebbgate-Canary-Node", "ebbgate-canary-node"};      // and where it runs
+inline constexpr FieldName generation_field{"Ebbgate-Generation", "ebbgate-generation"};  // by the router, decimal
+
+// Letters, digits and hyphens; what is longer is not sent back.
+inline constexpr std::size_t nonce_bytes_max = 64;
+// What the server answers to a request, unless it was told otherwise.
+inline constexpr std::string_view body_text = "Healthcheck requested";
+
+}  // namespace ebb::canary

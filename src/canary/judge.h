@@ -1,0 +1,51 @@
+// Whether an answer is the right one. Pure. The status is looked at first: an answer that the router made itself has
+// neither nonce nor port, and would else be called wrong for that (OpenShift's canary does so).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "canary/fault.h"
+#include "canary/fields.h"
+
+namespace ebb::canary {
+
+// What came back, as far as anybody asks.
+struct Answer {
+  std::uint16_t status = 0;
+  std::optional<std::string> nonce;
+  std::optional<std::string> port;
+  std::optional<std::string> pod;
+  std::optional<std::string> node;
+  std::optional<std::string> generation;
+  std::string body;  // its first bytes; of a WebSocket, what it sent back
+};
+
+enum class Echo : std::uint8_t {
+  required,    // a canary server answers
+  if_present,  // any server may answer; what it says of itself must be right
+};
+
+// As it was when the request was sent.
+struct Expectation {
+  std::uint16_t status = 200;
+  std::string nonce;
+  Echo echo = Echo::required;
+  std::string body = std::string(body_text);     // must be part of it; "": any
+  std::vector<std::uint16_t> ports = {};         // one of them; none: any
+  std::vector<std::string> pods = {};            // one of them; none: any
+  std::optional<std::uint64_t> generation = {};  // at least; none: any, and none
+  base::Duration slow_above = base::Duration::max();
+};
+
+struct Judgement {
+  Fault fault = Fault::none;
+  std::string detail;  // equal for equal faults: no nonce, no time
+};
+
+Judgement judge(const Answer& answer, const Expectation& expected, base::Duration total);
+
+}  // namespace ebb::canary

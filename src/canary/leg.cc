@@ -1,0 +1,54 @@
+#include "canary/leg.h"
+
+#include <fmt/format.h>
+
+#include "base/address.h"
+
+namespace ebb::canary {
+namespace {
+
+// "shop.example.com:8443" without its port; brackets of an IPv6 address go too.
+std::string host_of(const std::string& authority) {
+  if (authority.starts_with('[')) return authority.substr(1, authority.find(']') - 1);
+  return authority.substr(0, authority.find(':'));
+}
+
+bool is_address(const std::string& host) {
+  return base::Address::parse(host + ":0").has_value() || base::Address::parse("[" + host + "]:0").has_value();
+}
+
+std::expected<std::shared_ptr<const wire::ClientContext>, std::string> context_for(const Door& door, Protocol protocol,
+                                                                                   const Trust& trust) {
+  const std::string host = host_of(door.authority);
+  wire::ClientOptions options;
+  options.proof = trust.verify ? wire::BackendProof::name : wire::BackendProof::nothing;
+  options.authorities = trust.authorities;
+  options.verified_name = host;
+  if (!is_address(host)) options.server_name = host;  // RFC 6066 section 3: addresses are no server names
+  options.alpn = {protocol == Protocol::h2 ? "h2" : "http/1.1"};
+  // A session that is resumed shows no certificate: one that was replaced by a bad one would go unseen.
+  options.resume = false;
+  return wire::ClientContext::build(options);
+}
+
+}  // namespace
+
+std::string Leg::name() const { return fmt::format("{}/{}/{}", replica, canary::name(kind), canary::name(protocol)); }
+
+std::expected<std::vector<Leg>, std::string> lay_out(const std::vector<Door>& doors, const Trust& trust) {
+  std::vector<Leg> legs;
+  for (const Door& door : doors) {
+    for (const Protocol protocol : door.protocols) {
+      Leg leg{door.replica, door.kind, protocol, door.host, door.port, door.authority, door.path, door.own, nullptr};
+      if (secured(door.kind)) {
+        auto context = context_for(door, protocol, trust);
+        if (!context) return std::unexpected(fmt::format("{}: {}", leg.name(), context.error()));
+        leg.tls = std::move(*context);
+      }
+      legs.push_back(std::move(leg));
+    }
+  }
+  return legs;
+}
+
+}  // namespace ebb::canary

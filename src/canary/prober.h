@@ -1,0 +1,117 @@
+// Walks every leg again and again, and keeps what it finds. One object for the life of the router, on a reactor of its
+// own: all calls and callbacks are on that reactor's thread (others post()).
+//
+// It is not the leak that it looks for: a leg has one connection or none, and never a second one before the first is
+// closed; a probe that hangs is ended by its budget. So it never holds more sockets than there are legs, whatever the
+// period and however long it runs.
+//
+// Next: probe (one walk), judge (was it right?), leg_state (what do the last ones amount to?), rotation.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/rng.h"
+#include "base/slot_map.h"
+#include "canary/leg.h"
+#include "canary/leg_state.h"
+#include "canary/probe_result.h"
+#include "canary/resolver.h"
+#include "canary/rotation.h"
+#include "canary/schedule.h"
+#include "reactor/reactor.h"
+
+namespace ebb::canary {
+
+class Probe;
+
+struct ProberOptions {
+  Schedule schedule;
+  Tolerance tolerance;
+  RotationPlan rotation;  // without ports: the port is not looked at
+  Echo echo = Echo::required;
+  std::string body = std::string(body_text);                    // must be part of each answer; "": any
+  std::vector<std::string> pods = {};                           // that may answer; none: any
+  base::Duration expiry_warning = std::chrono::hours{24 * 14};  // before a certificate expires
+  std::uint64_t probes_per_leg = UINT64_MAX;                    // then the leg rests
+  std::uint64_t seed = 0;                                       // of nonces and jitter
+};
+
+struct LegFacts {
+  Leg leg;
+  LegState state;
+  std::optional<ProbeResult> last;
+  PhaseHistograms durations;
+};
+
+struct ProberFacts {
+  std::vector<LegFacts> legs;
+  Condition condition;  // of all of them
+  std::optional<std::uint16_t> wanted_port;
+  std::uint64_t port_moves = 0;
+  std::size_t sockets = 0;        // now
+  std::uint64_t connections = 0;  // ever opened
+};
+
+class Prober final : public reactor::Handler {
+ public:
+  struct Callbacks {
+    // A probe has ended; `news` if the leg turned with it.
+    std::function<void(const Leg&, const ProbeResult&, LegState::News, const Condition&)> probed;
+    // The canary's route should lead to this port from now on. Also called by start(), for the first.
+    std::function<void(std::uint16_t port)> port_wanted;
+  };
+
+  Prober(reactor::Reactor& reactor, Resolver& resolver, ProberOptions options, Callbacks callbacks);
+  ~Prober() override;
+  Prober(const Prober&) = delete;
+  Prober& operator=(const Prober&) = delete;
+
+  // Legs that were there before keep what is known of them. What is under way on the others is closed.
+  void set_legs(std::vector<Leg> legs);
+  // The replica runs this configuration: requests that are sent from now on must show it, or a later one.
+  void expect_generation(const std::string& replica, std::uint64_t generation);
+  // Nothing is walked any more and all connections are closed. set_legs() begins anew.
+  void stop();
+
+  ProberFacts facts() const;
+  std::size_t sockets() const;
+
+ private:
+  struct Walk;  // a leg and what is known of it
+  enum OwnerKind : std::uint32_t { connection, due, budget };
+
+  void on_accepted(base::Owner, reactor::SocketId socket, const base::Address&) override;
+  void on_connected(base::Owner owner) override;
+  void on_received(base::Owner owner, base::Slice bytes) override;
+  void on_peer_finished(base::Owner owner) override;
+  void on_drained(base::Owner) override {}
+  void on_pumped(base::Owner, std::uint64_t, bool) override {}
+  void on_failed(base::Owner owner, const base::Error& error) override;
+  void on_timer(base::Owner owner) override;
+  void on_round_end() override {}
+
+  void begin(Walk& walk);
+  void look_up(Walk& walk);
+  void conclude(Walk& walk, ProbeResult result);
+  Expectation expectation(const Walk& walk);
+
+  reactor::Reactor& reactor_;
+  Resolver& resolver_;
+  const ProberOptions options_;
+  Callbacks callbacks_;
+  base::Rng random_;
+  PortRotation rotation_;
+  Rounds rounds_;
+  std::map<std::string, std::uint64_t, std::less<>> generations_;  // by replica
+  std::vector<base::Handle> order_;                                // of the legs, as they were given
+  base::SlotMap<Walk> walks_;
+  std::uint64_t connections_ = 0;
+};
+
+}  // namespace ebb::canary

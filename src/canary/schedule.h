@@ -1,0 +1,26 @@
+// When the next probe of a leg is due. Pure.
+#pragma once
+
+#include <algorithm>
+
+#include "base/clock.h"
+#include "base/rng.h"
+
+namespace ebb::canary {
+
+struct Schedule {
+  base::Duration every = std::chrono::seconds{5};   // from start to start
+  base::Duration budget = std::chrono::seconds{2};  // of one probe, from its start to its end
+
+  // Anywhere in the interval: legs that came together are not walked together.
+  constexpr base::Instant first_at(base::Instant now, base::Rng& random) const {
+    return now + every * static_cast<std::int64_t>(random.between(0, 1000)) / 1000;
+  }
+  // A tenth earlier or later, so that routers do not fall into step. One that took longer than the interval is followed
+  // at once, never joined.
+  constexpr base::Instant next_at(base::Instant began, base::Instant now, base::Rng& random) const {
+    return std::max(now, began + every * static_cast<std::int64_t>(random.between(900, 1100)) / 1000);
+  }
+};
+
+}  // namespace ebb::canary
