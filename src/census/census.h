@@ -16,6 +16,7 @@ struct GonePeers {
   routes::AddressSet hosts;
   std::vector<base::Address> ends;
   bool contains(const base::Address& address) const;
+  friend bool operator==(const GonePeers&, const GonePeers&) = default;
 };
 // "10.1.0.5,10.1.0.6:8080,10.2.0.0/16"; the error says which of them is none.
 std::expected<GonePeers, std::string> parse_gone(std::string_view list);

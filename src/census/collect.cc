@@ -1,8 +1,6 @@
 #include "census/collect.h"
 
 #include <fmt/format.h>
-#include <linux/inet_diag.h>
-#include <linux/sock_diag.h>
 #include <netinet/in.h>
 #include <unistd.h>
 
@@ -13,16 +11,14 @@
 #include <thread>
 #include <utility>
 
-#include "census/diag_reader.h"
+#include "census/diag_dump.h"
 #include "census/options_reader.h"
 #include "census/translations.h"
 
 namespace ebb::census {
 namespace {
 
-constexpr int attempts_max = 4;
 constexpr std::size_t thread_worth = 5'000;  // sockets
-constexpr std::uint32_t all_states = (1U << state_names.size()) - 2;
 
 class Collector {
  public:
@@ -65,41 +61,20 @@ class Collector {
   }
 
   void read_sockets(NetlinkSocket& diag, std::uint8_t family, std::uint32_t space) {
-    const inet_diag_req_v2 request{.sdiag_family = family,
-                                   .sdiag_protocol = IPPROTO_TCP,
-                                   .idiag_ext = 1 << (INET_DIAG_INFO - 1) | 1 << (INET_DIAG_MEMINFO - 1),
-                                   .idiag_states = all_states};
-    const auto take = [&](const Message& message) {
-      auto socket = message.type == SOCK_DIAG_BY_FAMILY ? read_diag_message(message.body) : std::nullopt;
-      if (!socket) {
-        ++unreadable_;
-        return;
-      }
-      if (sample_.sockets.size() >= CollectOptions::sockets_max) {
-        ++left_out_;
-        return;
-      }
-      socket->space = space;
-      sample_.sockets.push_back(*socket);
-    };
     const std::size_t first = sample_.sockets.size();
-    for (int attempt = 1;; ++attempt) {
-      const auto done = diag.dump(SOCK_DIAG_BY_FAMILY, std::as_bytes(std::span(&request, 1)), take);
-      if (done) return;
-      if (!done.error().interrupted || attempt == attempts_max) {
-        sample_.notes.push_back(fmt::format("the list of {} sockets of {} is not complete: {}",
-                                            family == AF_INET ? "IPv4" : "IPv6", sample_.spaces[space].name,
-                                            std::strerror(done.error().error)));
-        return;
-      }
-      sample_.sockets.resize(first);
-    }
+    const auto done =
+        dump_sockets(diag, family, {.sockets_max = CollectOptions::sockets_max}, sample_.sockets, missed_);
+    for (std::size_t i = first; i < sample_.sockets.size(); ++i) sample_.sockets[i].space = space;
+    if (done) return;
+    sample_.notes.push_back(fmt::format("the list of {} sockets of {} is not complete: {}",
+                                        family == AF_INET ? "IPv4" : "IPv6", sample_.spaces[space].name,
+                                        std::strerror(done.error())));
   }
 
   void read_translations(SpaceDoor& door, const std::string& name, Translations& into) {
     std::expected<void, int> done = std::unexpected(door.tracking_error);
     if (door.tracking) done = into.read(*door.tracking);
-    unreadable_ += into.unreadable();
+    missed_.unreadable += into.unreadable();
     if (done) return;
     sample_.notes.push_back(
         fmt::format("connection tracking of {} cannot be read ({}{}): peers behind service "
@@ -167,16 +142,19 @@ class Collector {
           "sockets whose options could not be read{1}, so that time-outs are assumed to be the defaults: {0}",
           without_options_, root ? "" : " (root could)"));
     }
-    if (unreadable_ > 0) sample_.notes.push_back(fmt::format("{} messages of the kernel made no sense", unreadable_));
-    if (left_out_ > 0) sample_.notes.push_back(fmt::format("{} sockets beyond the limit are left out", left_out_));
+    if (missed_.unreadable > 0) {
+      sample_.notes.push_back(fmt::format("{} messages of the kernel made no sense", missed_.unreadable));
+    }
+    if (missed_.left_out > 0) {
+      sample_.notes.push_back(fmt::format("{} sockets beyond the limit are left out", missed_.left_out));
+    }
   }
 
   const CollectOptions options_;
   Sample sample_;
   Translations own_translations_;
   std::vector<std::string> refused_;
-  std::size_t unreadable_ = 0;
-  std::size_t left_out_ = 0;
+  DiagMissed missed_;
   std::size_t without_owner_ = 0;
   std::size_t without_options_ = 0;
   std::size_t closed_doors_ = 0;

@@ -86,13 +86,15 @@ std::expected<Tracked, TrackedFault> read_conntrack_message(Bytes body) {
   if (!read_as<nfgenmsg>(body)) return std::unexpected(TrackedFault::malformed);
   std::optional<Tuple> original;
   std::optional<Tuple> reply;
+  std::uint32_t id = 0;
   Attributes attributes(body.subspan(sizeof(nfgenmsg)));
   while (const auto attribute = attributes.next()) {
     if (attribute->type == CTA_TUPLE_ORIG) original = EBB_TRY(read_tuple(attribute->value));
     if (attribute->type == CTA_TUPLE_REPLY) reply = EBB_TRY(read_tuple(attribute->value));
+    if (attribute->type == CTA_ID) id = read_as<std::uint32_t>(attribute->value).value_or(0);
   }
   if (attributes.malformed() || !original || !reply) return std::unexpected(TrackedFault::malformed);
-  return Tracked{*original, *reply};
+  return Tracked{*original, *reply, id};
 }
 
 }  // namespace ebb::census

@@ -17,7 +17,8 @@ struct Tuple {
 
 struct Tracked {
   Tuple original;
-  Tuple reply;  // turned round it is the original, unless addresses are translated
+  Tuple reply;           // turned round it is the original, unless addresses are translated
+  std::uint32_t id = 0;  // the kernel's name for this entry, in its own byte order
   bool translated() const { return original.source != reply.destination || original.destination != reply.source; }
 };
 

@@ -5,6 +5,8 @@
 
 #include <cerrno>
 
+#include "base/result.h"
+
 namespace ebb::census {
 namespace {
 
@@ -26,10 +28,10 @@ std::expected<NetlinkSocket, int> NetlinkSocket::open(int protocol) {
   return NetlinkSocket(std::move(descriptor));
 }
 
-bool NetlinkSocket::send(std::uint16_t type, Bytes request) {
+bool NetlinkSocket::send(std::uint16_t type, std::uint16_t flags, Bytes request) {
   nlmsghdr header{.nlmsg_len = static_cast<std::uint32_t>(sizeof(nlmsghdr) + request.size()),
                   .nlmsg_type = type,
-                  .nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP,
+                  .nlmsg_flags = static_cast<std::uint16_t>(NLM_F_REQUEST | flags),
                   .nlmsg_seq = ++sequence_};
   std::vector<std::byte> bytes(header.nlmsg_len);
   std::memcpy(bytes.data(), &header, sizeof(header));
@@ -37,17 +39,24 @@ bool NetlinkSocket::send(std::uint16_t type, Bytes request) {
   return ::send(descriptor_.get(), bytes.data(), bytes.size(), 0) == static_cast<ssize_t>(bytes.size());
 }
 
+std::expected<Messages, int> NetlinkSocket::receive() {
+  ssize_t got = 0;
+  do {
+    got = ::recv(descriptor_.get(), buffer_.data(), buffer_.size(), MSG_TRUNC);
+  } while (got < 0 && errno == EINTR);
+  if (got < 0) return std::unexpected(errno);
+  if (static_cast<std::size_t>(got) > buffer_.size()) return std::unexpected(EMSGSIZE);
+  return Messages(Bytes(buffer_).first(static_cast<std::size_t>(got)));
+}
+
 std::expected<void, DumpFault> NetlinkSocket::dump(std::uint16_t type, Bytes request,
                                                    const std::function<void(const Message&)>& take) {
-  if (!send(type, request)) return std::unexpected(DumpFault{.error = errno});
+  if (!send(type, NLM_F_DUMP, request)) return std::unexpected(DumpFault{.error = errno});
   bool interrupted = false;
   for (;;) {
-    const ssize_t got = ::recv(descriptor_.get(), buffer_.data(), buffer_.size(), MSG_TRUNC);
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return std::unexpected(DumpFault{.error = errno});
-    if (static_cast<std::size_t>(got) > buffer_.size()) return std::unexpected(DumpFault{.error = EMSGSIZE});
-    Messages messages(Bytes(buffer_).first(static_cast<std::size_t>(got)));
-    while (const auto message = messages.next()) {
+    auto messages = receive();
+    if (!messages) return std::unexpected(DumpFault{.error = messages.error()});
+    while (const auto message = messages->next()) {
       if (message->sequence != sequence_) continue;  // left over from a dump that was given up
       interrupted = interrupted || (message->flags & NLM_F_DUMP_INTR) != 0;
       if (message->type == NLMSG_ERROR || message->type == NLMSG_DONE) {
@@ -58,7 +67,25 @@ std::expected<void, DumpFault> NetlinkSocket::dump(std::uint16_t type, Bytes req
       }
       take(*message);
     }
-    if (messages.malformed()) return std::unexpected(DumpFault{.error = EBADMSG});
+    if (messages->malformed()) return std::unexpected(DumpFault{.error = EBADMSG});
+  }
+}
+
+std::expected<void, int> NetlinkSocket::ask(std::uint16_t type, Bytes request,
+                                            const std::function<void(const Message&)>& take) {
+  if (!send(type, NLM_F_ACK, request)) return std::unexpected(errno);
+  for (;;) {
+    auto messages = EBB_TRY(receive());
+    while (const auto message = messages.next()) {
+      if (message->sequence != sequence_) continue;
+      if (message->type == NLMSG_ERROR) {
+        const auto code = read_as<int>(message->body);
+        if (code && *code < 0) return std::unexpected(-*code);
+        return {};
+      }
+      take(*message);
+    }
+    if (messages.malformed()) return std::unexpected(EBADMSG);
   }
 }
 

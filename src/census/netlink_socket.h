@@ -1,5 +1,5 @@
-// A netlink socket that asks for dumps. It stays in the network namespace that it was opened in, whatever its thread
-// does later.
+// A netlink socket that asks for dumps and gives single commands. It stays in the network namespace that it was opened
+// in, whatever its thread does later.
 #pragma once
 
 #include <expected>
@@ -25,9 +25,15 @@ class NetlinkSocket {
   std::expected<void, DumpFault> dump(std::uint16_t type, Bytes request,
                                       const std::function<void(const Message&)>& take);
 
+  // One question or command, until the kernel acknowledges it. The error is errno.
+  std::expected<void, int> ask(
+      std::uint16_t type, Bytes request, const std::function<void(const Message&)>& take = [](const Message&) {});
+
  private:
   explicit NetlinkSocket(reactor::Descriptor descriptor);
-  bool send(std::uint16_t type, Bytes request);
+  bool send(std::uint16_t type, std::uint16_t flags, Bytes request);
+  // What the kernel sends next, inside buffer_.
+  std::expected<Messages, int> receive();
 
   reactor::Descriptor descriptor_;
   std::vector<std::byte> buffer_;

@@ -12,7 +12,7 @@ constexpr ReasonFacts reason_table[] = {
     {listening, Verdict::listening, "it waits for connections", ""},
     {kernel_ends_it, Verdict::closing, "both programs are done with it; the kernel ends it by itself", ""},
     {peer_removed, Verdict::stale, "its peer is on the list of those that are gone",
-     "end it, so that the program connects to a living peer: `ss -K` for this socket, or restart the program"},
+     "end it, so that the program connects to a living peer: `ebbgate reap`, or `ss -K` for this socket"},
     {host_silent, Verdict::stale, "none of the sockets to that host has had an answer since they stalled",
      "the host is dead or cut off: end it, so that the program connects elsewhere, and look at the host"},
     {syn_unanswered, Verdict::half_open_suspect, "nobody answers its SYN",

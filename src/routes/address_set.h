@@ -38,6 +38,7 @@ class AddressSet {
   bool empty() const { return ranges_.empty(); }
   // False for an invalid address.
   bool contains(const base::Address& address) const;
+  friend bool operator==(const AddressSet&, const AddressSet&) = default;
 
  private:
   std::vector<Cidr> ranges_;  // sorted, without overlap
