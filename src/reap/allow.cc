@@ -37,6 +37,11 @@ const AllowRow* allowed_by(std::span<const AllowRow> rows, const Belonging& belo
   return found == rows.end() ? nullptr : &*found;
 }
 
+bool is_at(const Place& place, std::string_view netns, std::string_view cgroup) {
+  if (place.netns.empty() && place.cgroup.empty()) return false;
+  return matches_one(place.netns, netns) && matches_one(place.cgroup, cgroup);
+}
+
 bool may_allow_in(std::span<const AllowRow> rows, std::string_view netns) {
   return std::ranges::any_of(rows, [netns](const AllowRow& row) { return matches_one(row.netns, netns); });
 }

@@ -7,6 +7,7 @@
 
 #include "base/address.h"
 #include "reap/policy.h"
+#include "reap/truth.h"
 
 namespace ebb::reap {
 
@@ -23,6 +24,9 @@ struct Belonging {
 
 // The first row that matches; null: none.
 const AllowRow* allowed_by(std::span<const AllowRow> rows, const Belonging& belonging);
+
+// Whether what runs there has the place's labels; "" for a control group that is not known.
+bool is_at(const Place& place, std::string_view netns, std::string_view cgroup);
 
 // Whether any row could match a socket of that namespace: others need not be looked into.
 bool may_allow_in(std::span<const AllowRow> rows, std::string_view netns);

@@ -30,12 +30,14 @@ struct AllowRow {
   bool empty() const {
     return netns.empty() && process.empty() && cgroup.empty() && uid.empty() && port.empty() && labels.empty();
   }
+  friend bool operator==(const AllowRow&, const AllowRow&) = default;
 };
 
 struct Grounds {
   bool removed = true;                       // the endpoint is gone by the list, or its grace is over
   std::optional<base::Duration> unanswered;  // retransmitted for so long without an acknowledgement
   std::optional<base::Duration> idle;        // no data either way for so long
+  friend bool operator==(const Grounds&, const Grounds&) = default;
 };
 
 struct Policy {
@@ -46,6 +48,7 @@ struct Policy {
   base::Address metrics;  // invalid: none
   Grounds end;
   std::vector<AllowRow> allow;
+  friend bool operator==(const Policy&, const Policy&) = default;
 };
 
 }  // namespace ebb::reap

@@ -1,28 +1,14 @@
 #include "reap/policy_file.h"
 
-#include <fmt/format.h>
-
 #include "config/document.h"
 #include "config/file.h"
+#include "reap/key_tables.h"
 #include "reap/policy_keys.h"
 
 namespace ebb::reap {
 namespace {
 
 constexpr std::size_t file_bytes_max = std::size_t{1} << 20;
-
-template <class Object>
-void describe(std::string& text, std::string_view path, config::Keys<Object> keys) {
-  const Object defaults{};
-  text += path.empty() ? "### Top level\n\n" : fmt::format("### `{}`\n\n", path);
-  text += "| key | value | default | meaning |\n|---|---|---|---|\n";
-  for (const Key<Object>& key : keys) {
-    const std::string shown = key.value.show(defaults);
-    text += fmt::format("| `{}` | {} | {} | {} |\n", key.name, key.value.type(),
-                        shown.empty() ? "" : fmt::format("`{}`", shown), key.meaning);
-  }
-  text += "\n";
-}
 
 }  // namespace
 
@@ -45,11 +31,9 @@ std::expected<Policy, config::Diagnostics> read_policy(std::string_view text, co
 }
 
 std::string policy_reference() {
-  std::string text;
-  describe(text, "", config::Keys<Policy>(policy_keys));
-  describe(text, "allow[]", config::Keys<AllowRow>(allow_keys));
-  describe(text, "end", config::Keys<Grounds>(end_keys));
-  return text;
+  return key_table("Top level of the policy file", config::Keys<Policy>(policy_keys)) +
+         key_table("`allow[]`", config::Keys<AllowRow>(allow_keys)) +
+         key_table("`end`", config::Keys<Grounds>(end_keys));
 }
 
 }  // namespace ebb::reap

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "config/keys.h"
+#include "reap/formats.h"
 #include "reap/policy.h"
 
 namespace ebb::reap {
@@ -10,10 +11,6 @@ using config::Key;
 using config::Need;
 using config::Node;
 using config::Reader;
-
-inline void read_label(Reader& reader, const Node& node, Label& label) {
-  config::read_scalar<config::TextFormat>(reader, node, label.value);
-}
 
 inline constexpr Key<AllowRow> allow_keys[] = {
     {"netns", config::texts<&AllowRow::netns>,
@@ -27,15 +24,7 @@ inline constexpr Key<AllowRow> allow_keys[] = {
 };
 
 // A limit that a few lost packets reach would end what lives.
-struct LimitFormat {
-  static std::string type() { return config::DurationFormat::type(); }
-  static config::Parsed<base::Duration> parse(std::string_view text, const config::Surroundings& surroundings) {
-    auto parsed = config::DurationFormat::parse(text, surroundings);
-    if (!parsed || *parsed >= std::chrono::seconds{1}) return parsed;
-    return std::unexpected(config::Complaint{"expected a second or more", "write `1s` or more"});
-  }
-  static std::string show(base::Duration value) { return config::DurationFormat::show(value); }
-};
+using LimitFormat = TimeFormat<1>;
 template <auto member>
 inline constexpr auto limit = config::scalar<config::Optional<LimitFormat>, member>;
 

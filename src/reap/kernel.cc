@@ -1,0 +1,157 @@
+#include "reap/kernel.h"
+
+#include <fmt/format.h>
+#include <linux/sock_diag.h>
+#include <netinet/in.h>
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <span>
+
+#include "census/conntrack_entry.h"
+#include "census/diag_dump.h"
+#include "census/translations.h"
+
+namespace ebb::reap {
+namespace {
+
+using census::State;
+
+constexpr std::uint32_t endable_states = census::bit(State::established) | census::bit(State::syn_sent) |
+                                         census::bit(State::close_wait) | census::bit(State::fin_wait1) |
+                                         census::bit(State::fin_wait2);
+
+// Of a busy node's table most belongs to others: one question for each socket costs about two entries of a dump.
+constexpr std::size_t cheaper_whole = 2;
+
+std::size_t entries_tracked() {
+  std::ifstream file("/proc/sys/net/netfilter/nf_conntrack_count");
+  std::size_t count = 0;
+  return file >> count ? count : 0;
+}
+
+// The path in the unified hierarchy (cgroups(7), /proc/[pid]/cgroup).
+std::string read_cgroup(std::uint32_t pid) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/cgroup");
+  constexpr std::string_view unified = "0::";
+  std::string line;
+  while (std::getline(file, line)) {
+    if (line.starts_with(unified)) return line.substr(unified.size());
+  }
+  return {};
+}
+
+}  // namespace
+
+std::expected<census::Sample, std::string> LiveKernel::look(const Wanted& wanted) {
+  leave();
+  census::Sample sample{.at = clock_.wall()};
+  auto home = census::open_space({"this", ""});
+  if (!home) return std::unexpected(home.error());
+  home_ = std::move(*home);
+  for (const census::SpaceName& space : census::all_spaces()) {
+    if (wanted(space.name)) visit(space, sample);
+  }
+  translate_by_node(sample);
+  return sample;
+}
+
+void LiveKernel::visit(const census::SpaceName& space, census::Sample& sample) {
+  auto door = census::open_space(space);
+  if (!door) {
+    sample.notes.push_back(door.error());
+    return;
+  }
+  const auto index = static_cast<std::uint32_t>(sample.spaces.size());
+  const std::size_t first = sample.sockets.size();
+  census::DiagMissed missed;
+  for (const std::uint8_t family : {AF_INET, AF_INET6}) {
+    const auto read = census::dump_sockets(door->diag, family, {.states = endable_states}, sample.sockets, missed);
+    if (!read) sample.notes.push_back(fmt::format("sockets of {}: {}", space.name, std::strerror(read.error())));
+  }
+  census::Translations inside;
+  // A pod without a table of its own says so, or has an empty one.
+  if (!space.path.empty() && door->tracking) static_cast<void>(inside.read(*door->tracking));
+  for (census::Socket& socket : std::span(sample.sockets).subspan(first)) {
+    socket.space = index;
+    socket.real_peer = inside.real_peer(socket.local, socket.peer);
+  }
+  sample.spaces.push_back({space.name, door->limits});
+  doors_.push_back(std::move(*door));
+}
+
+void LiveKernel::translate_by_node(census::Sample& sample) {
+  std::vector<census::Socket*> untranslated;
+  for (census::Socket& socket : sample.sockets) {
+    if (socket.inode != 0 && !socket.real_peer.valid()) untranslated.push_back(&socket);
+  }
+  if (untranslated.empty() || !home_->tracking) return;
+  census::Translations translations;
+  std::expected<void, int> read;
+  if (entries_tracked() <= cheaper_whole * untranslated.size()) {
+    read = translations.read(*home_->tracking);
+  } else {
+    for (const census::Socket* const socket : untranslated) {
+      const auto entry = census::find_entry(*home_->tracking, {socket->local, socket->peer});
+      if (entry) translations.add(*entry);
+      if (!entry && entry.error() != ENOENT) read = std::unexpected(entry.error());
+    }
+  }
+  if (!read) sample.notes.push_back(fmt::format("connection tracking: {}", std::strerror(read.error())));
+  for (census::Socket* const socket : untranslated) {
+    socket->real_peer = translations.real_peer(socket->local, socket->peer);
+  }
+}
+
+std::string LiveKernel::cgroup_of(std::uint32_t pid) {
+  const auto [known, first] = cgroups_.try_emplace(pid);
+  if (first) known->second = read_cgroup(pid);
+  return known->second;
+}
+
+std::vector<census::NetlinkSocket*> LiveKernel::tracking_of(std::uint32_t space) {
+  std::vector<census::NetlinkSocket*> tables;
+  for (census::SpaceDoor* const door : {&doors_[space], &*home_}) {
+    if (door->tracking) tables.push_back(&*door->tracking);
+  }
+  return tables;
+}
+
+std::expected<Fresh, int> LiveKernel::look_again(const census::Socket& socket) {
+  auto found = census::find_socket(doors_[socket.space].diag, socket);
+  if (!found) return std::unexpected(found.error());
+  Fresh fresh{.socket = *found};
+  for (census::NetlinkSocket* const table : tracking_of(socket.space)) {
+    const auto entry = census::find_entry(*table, {socket.local, socket.peer});
+    if (!entry) continue;
+    census::Translations translations;
+    translations.add(*entry);
+    fresh.socket.real_peer = translations.real_peer(socket.local, socket.peer);
+    fresh.entry = *entry;
+    if (fresh.socket.real_peer.valid()) break;
+  }
+  return fresh;
+}
+
+std::expected<void, int> LiveKernel::destroy(const census::Socket& socket) {
+  const inet_diag_req_v2 request = census::diag_request(socket);
+  return doors_[socket.space].diag.ask(SOCK_DESTROY, std::as_bytes(std::span(&request, 1)));
+}
+
+bool LiveKernel::forget(const Fresh& fresh) {
+  if (!fresh.entry) return false;
+  bool deleted = false;
+  for (census::NetlinkSocket* const table : tracking_of(fresh.socket.space)) {
+    deleted = census::delete_entry(*table, *fresh.entry).has_value() || deleted;
+  }
+  return deleted;
+}
+
+void LiveKernel::leave() {
+  doors_.clear();
+  home_.reset();
+  cgroups_.clear();
+}
+
+}  // namespace ebb::reap

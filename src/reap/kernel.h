@@ -1,0 +1,70 @@
+// What the reaper asks of the machine, and does to it. Tests have another one.
+#pragma once
+
+#include <cstdint>
+#include <expected>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "census/conntrack_reader.h"
+#include "census/owners.h"
+#include "census/sample.h"
+#include "census/spaces.h"
+
+namespace ebb::reap {
+
+// A socket as it is now, and its entry of connection tracking.
+struct Fresh {
+  census::Socket socket;
+  std::optional<census::Tracked> entry;
+};
+
+class Kernel {
+ public:
+  virtual ~Kernel() = default;
+
+  using Wanted = std::function<bool(std::string_view netns)>;
+  // Sockets that programs wait on, in the namespaces that are wanted; owners and options are not looked for.
+  virtual std::expected<census::Sample, std::string> look(const Wanted& wanted) = 0;
+  virtual census::Owners owners() = 0;
+  virtual std::string cgroup_of(std::uint32_t pid) = 0;  // its path; "": not to be had
+
+  // Of sockets of the last look. The errors are errno; ENOENT: that very socket is no longer there.
+  virtual std::expected<Fresh, int> look_again(const census::Socket& socket) = 0;
+  virtual std::expected<void, int> destroy(const census::Socket& socket) = 0;
+  // True: it was there, and is deleted.
+  virtual bool forget(const Fresh& fresh) = 0;
+
+  // Ends the look: what is open in other namespaces would keep them from ending.
+  virtual void leave() = 0;
+};
+
+class LiveKernel final : public Kernel {
+ public:
+  explicit LiveKernel(const base::Clock& clock) : clock_(clock) {}
+
+  std::expected<census::Sample, std::string> look(const Wanted& wanted) override;
+  census::Owners owners() override { return census::walk_processes(); }
+  std::string cgroup_of(std::uint32_t pid) override;
+  std::expected<Fresh, int> look_again(const census::Socket& socket) override;
+  std::expected<void, int> destroy(const census::Socket& socket) override;
+  bool forget(const Fresh& fresh) override;
+  void leave() override;
+
+ private:
+  void visit(const census::SpaceName& space, census::Sample& sample);
+  void translate_by_node(census::Sample& sample);
+  // The tables that may track a socket of that namespace: its own, then that of the node.
+  std::vector<census::NetlinkSocket*> tracking_of(std::uint32_t space);
+
+  const base::Clock& clock_;
+  std::vector<census::SpaceDoor> doors_;                    // by Socket::space
+  std::optional<census::SpaceDoor> home_;                   // of the namespace that we are in
+  std::unordered_map<std::uint32_t, std::string> cgroups_;  // by process; of this look
+};
+
+}  // namespace ebb::reap

@@ -1,0 +1,78 @@
+// The reaper: looks at all sockets, judges them, and ends those that it has grounds for and may touch.
+//
+//   look -> judge (judge.h) -> whose is it (owners) -> allowed (allow.h)? -> budget? -> act?
+//        -> look again at that very socket -> judge again -> SOCK_DESTROY -> delete its entry of connection tracking
+//
+// Owned by the command, used on its thread; only totals() may be asked from others.
+#pragma once
+
+#include <expected>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "reap/allow.h"
+#include "reap/budget.h"
+#include "reap/endpoints.h"
+#include "reap/kernel.h"
+#include "reap/totals.h"
+
+namespace ebb::reap {
+
+class Reaper {
+ public:
+  using Log = std::function<void(const Record&)>;
+
+  Reaper(Kernel& kernel, const base::Clock& clock, Log log) : kernel_(kernel), clock_(clock), log_(std::move(log)) {}
+
+  void set_policy(Policy policy);
+  void know(Truth truth);
+  // A new file could not be used, and the old one stays.
+  void policy_refused();
+  void truth_refused();
+
+  // One look and all that follows from it. The error: nothing could be read.
+  std::expected<void, std::string> round();
+  // When the next one is due: soon while sockets of those who have just left may appear, else as the policy says.
+  base::Instant next_round() const;
+
+  const Policy& policy() const { return policy_; }
+  const std::vector<std::string>& notes() const { return notes_; }  // what the last look could not see
+  Totals totals() const;                                            // from any thread
+
+ private:
+  struct Found {
+    std::uint32_t index;
+    Finding finding;
+  };
+
+  std::vector<Found> judge_all(const census::Sample& sample, base::Instant now) const;
+  void forget_settled(const census::Sample& sample, const std::vector<Found>& found);
+  bool is_settled(const census::Socket& socket);  // nothing new could be decided on it
+  void decide(const census::Sample& sample, const Found& found, const census::Owners& owners);
+  Record decide_on(const census::Sample& sample, const Found& found, Owner owner);
+  void end(const census::Limits& limits, Record& record);
+  Owner owner_of(const census::Sample& sample, const census::Socket& socket, const census::Owners& owners);
+  bool is_allowed(const census::Socket& socket, const Owner& owner) const;
+
+  Kernel& kernel_;
+  const base::Clock& clock_;
+  const Log log_;
+  Policy policy_;
+  Endpoints endpoints_;
+  std::vector<Place> places_;
+  Budget budget_;
+  // What was last decided on a socket that is found again and again, by cookie: it is told once.
+  std::unordered_map<std::uint64_t, Outcome> settled_;
+  std::vector<std::string> notes_;
+  std::optional<base::Instant> looked_at_;  // none: a look is due
+  base::Instant rests_until_{};             // however much is due
+
+  mutable std::mutex mutex_;
+  Totals totals_;  // guarded
+};
+
+}  // namespace ebb::reap

@@ -1,0 +1,49 @@
+// What somebody who knows says about services and their endpoints at one time, whole: a file, the command line, later
+// the Kubernetes API. Endpoints (endpoints.h) takes one after the other and remembers what follows from the changes.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/address.h"
+#include "base/clock.h"
+#include "census/census.h"
+#include "reap/policy.h"
+
+namespace ebb::reap {
+
+enum class Presence : std::uint8_t {
+  ready,
+  leaving,  // gets no new connections; those that it has may end by themselves, for as long as its grace
+  gone,
+};
+
+struct Endpoint {
+  base::Address address;
+  Presence state = Presence::ready;
+  std::optional<base::Duration> grace;  // none: the service's
+};
+
+struct Service {
+  std::string name;
+  std::vector<base::Address> addresses;  // what clients connect to; none if they connect to the endpoints
+  base::Duration grace = std::chrono::seconds{30};
+  std::vector<Endpoint> endpoints;
+};
+
+// Labels of a pod, by where its sockets are. Patterns, as in the policy.
+struct Place {
+  std::vector<std::string> netns;
+  std::vector<std::string> cgroup;
+  std::vector<Label> labels;
+};
+
+struct Truth {
+  std::vector<Service> services;
+  std::vector<Place> places;
+  std::vector<census::GonePeers> gone;  // whatever else is said; of each source
+};
+
+}  // namespace ebb::reap
