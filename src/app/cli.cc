@@ -10,6 +10,7 @@
 #include "app/conns_command.h"
 #include "app/ctl_command.h"
 #include "app/drain_command.h"
+#include "app/reap_command.h"
 #include "app/run.h"
 #include "app/version.h"
 #include "config/suggest.h"
@@ -24,6 +25,7 @@ constexpr const char* top_footer = R"(Examples:
   ebbgate ctl show stat           what it does
   ebbgate drain --help            before an endpoint stops
   ebbgate conns                   every TCP connection of this machine, with a verdict
+  ebbgate reap --policy reap.yaml end connections whose real peer is gone
   ebbgate COMMAND --help          more about a command
 
 Exit status: 0 success, 1 the configuration is wrong or the router could not start, 2 the command line is wrong.)";
@@ -87,6 +89,27 @@ Examples:
 
 Exit status: 0 success, 1 the sockets cannot be read, or --why found none.)";
 
+constexpr const char* reap_footer =
+    R"(Ends sockets of any program whose endpoint is gone by the list, or silent or idle for longer than the policy allows, so
+that the program connects anew at once. Says only what it would do until the policy has `act: true`, touches only what
+`allow` names, and looks at each socket again immediately before it ends it. Both files are watched.
+A line of JSON on standard output for everything that is done. Needs root, or the capabilities in docs/reap.md.
+
+A policy:
+  act: true
+  endpoints: endpoints.yaml
+  allow:
+    - {netns: ["cni-*"], port: [443, 5432]}
+  end: {unanswered: 30s}
+
+Examples:
+  ebbgate reap --policy reap.yaml --once --dry-run       what would be ended now
+  ebbgate reap --policy reap.yaml --endpoints endpoints.yaml
+  ebbgate reap --policy reap.yaml --once --gone 10.1.0.5,10.1.2.0/24
+
+Signals: TERM and INT stop, HUP reads the files again.
+Exit status: 0 success, 1 a file is wrong, or the sockets cannot be read.)";
+
 constexpr const char* version_footer = R"(Example:
   ebbgate version --json)";
 
@@ -98,6 +121,7 @@ struct Arguments {
   CtlArguments ctl;
   DrainArguments drain;
   ConnsArguments conns;
+  ReapArguments reap;
 };
 
 int run_check(const Arguments& arguments) {
@@ -115,7 +139,7 @@ int run_version(const Arguments& arguments) {
   return exit_ok;
 }
 
-constexpr std::string_view commands[] = {"run", "check", "ctl", "drain", "conns", "version"};
+constexpr std::string_view commands[] = {"run", "check", "ctl", "drain", "conns", "reap", "version"};
 
 void add_conns_options(CLI::App& command, ConnsArguments& conns) {
   CLI::Option* const netns =
@@ -155,6 +179,17 @@ void add_conns_options(CLI::App& command, ConnsArguments& conns) {
   why->excludes(by)->excludes(sort);
   command.add_option("filter", conns.filters, "which sockets")->type_name("WORD");
   command.footer(conns_footer);
+}
+
+void add_reap_options(CLI::App& command, ReapArguments& reap) {
+  command.add_option("--policy", reap.policy, "what may be ended, and why")->required()->type_name("FILE");
+  command.add_option("--endpoints", reap.endpoints, "services and their endpoints, instead of the policy's")
+      ->type_name("FILE");
+  command.add_option("--gone", reap.gone, "peers that are gone besides: addresses, comma-separated")->type_name("LIST");
+  CLI::Option* const once = command.add_flag("--once", reap.once, "one look, then leave");
+  command.add_flag("--dry-run", reap.dry_run, "end nothing, whatever the policy says");
+  command.add_flag("--json", reap.json, "with --once: lines of JSON instead of text")->needs(once);
+  command.footer(reap_footer);
 }
 
 // The library would only say that a command is required.
@@ -211,6 +246,9 @@ int command_line(int count, const char* const* arguments) {
   CLI::App* conns_command = app.add_subcommand("conns", "Show every TCP connection, who owns it and what will end it");
   add_conns_options(*conns_command, parsed.conns);
 
+  CLI::App* reap_command = app.add_subcommand("reap", "End connections of any program whose real peer is gone");
+  add_reap_options(*reap_command, parsed.reap);
+
   CLI::App* version_command = app.add_subcommand("version", "Say which version this is");
   version_command->add_flag("--json", parsed.version_json, "print one JSON object");
   version_command->footer(version_footer);
@@ -235,6 +273,7 @@ int command_line(int count, const char* const* arguments) {
     return drain_endpoint(parsed.drain);
   }
   if (conns_command->parsed()) return take_census(parsed.conns);
+  if (reap_command->parsed()) return reap_sockets(parsed.reap);
   return run_version(parsed);
 }
 

@@ -1,0 +1,220 @@
+#include "app/reap_command.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+
+#include "admin/server.h"
+#include "app/cli.h"
+#include "config/watch.h"
+#include "observe/event_log.h"
+#include "reactor/descriptor.h"
+#include "reap/policy_file.h"
+#include "reap/reaper.h"
+#include "reap/truth_file.h"
+
+namespace ebb::app {
+namespace {
+
+void print(const std::string& line) {
+  std::fwrite(line.data(), 1, line.size(), stdout);
+  std::fflush(stdout);
+}
+
+class ReapCommand {
+ public:
+  explicit ReapCommand(const ReapArguments& arguments) : arguments_(arguments) {}
+
+  int run() {
+    auto gone = census::parse_gone(arguments_.gone);
+    if (!gone) return fail("--gone: " + gone.error());
+    gone_ = std::move(*gone);
+    return arguments_.once ? run_once() : run_on();
+  }
+
+ private:
+  static int fail(const std::string& problem) {
+    fmt::print(stderr, "ebbgate reap: {}\n", problem);
+    return exit_failed;
+  }
+  static int refuse(const config::Diagnostics& diagnostics) {
+    fmt::print(stderr, "{}\n", config::text_of(diagnostics));
+    return exit_failed;
+  }
+
+  std::expected<void, config::Diagnostics> read_policy() {
+    auto policy = reap::load_policy(arguments_.policy);
+    if (!policy) return std::unexpected(policy.error());
+    policy->act = policy->act && !arguments_.dry_run;
+    if (*policy != reaper_.policy()) reaper_.set_policy(std::move(*policy));
+    return {};
+  }
+
+  const std::string& truth_path() const {
+    return arguments_.endpoints.empty() ? reaper_.policy().endpoints : arguments_.endpoints;
+  }
+
+  std::expected<void, config::Diagnostics> read_truth() {
+    reap::Truth truth;
+    if (!truth_path().empty()) {
+      auto loaded = reap::load_truth(truth_path());
+      if (!loaded) return std::unexpected(loaded.error());
+      truth = std::move(*loaded);
+    }
+    truth.gone.push_back(gone_);
+    reaper_.know(std::move(truth));
+    return {};
+  }
+
+  int run_once() {
+    if (const auto read = read_policy(); !read) return refuse(read.error());
+    if (const auto read = read_truth(); !read) return refuse(read.error());
+    if (const auto done = reaper_.round(); !done) return fail(done.error());
+    if (arguments_.json) return exit_ok;
+    const reap::Totals totals = reaper_.totals();
+    std::string summary = fmt::format("{} sockets looked at, {} with grounds", totals.sockets, totals.found);
+    for (std::size_t outcome = 0; outcome < reap::outcome_names.size(); ++outcome) {
+      std::uint64_t sum = 0;
+      for (const std::uint64_t count : totals.outcomes[outcome]) sum += count;
+      if (sum > 0) summary += fmt::format(", {} {}", sum, reap::outcome_names[outcome]);
+    }
+    fmt::print(stderr, "{}\n", summary);
+    for (const std::string& note : reaper_.notes()) fmt::print(stderr, "note: {}\n", note);
+    return exit_ok;
+  }
+
+  int run_on() {
+    sigset_t awaited;
+    sigemptyset(&awaited);
+    for (const int signal : {SIGTERM, SIGINT, SIGHUP}) sigaddset(&awaited, signal);
+    pthread_sigmask(SIG_BLOCK, &awaited, nullptr);
+    std::signal(SIGPIPE, SIG_IGN);
+    signals_ = reactor::Descriptor(::signalfd(-1, &awaited, SFD_CLOEXEC | SFD_NONBLOCK));
+    changed_ = reactor::Descriptor(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    if (!signals_ || !changed_) return fail(std::strerror(errno));
+    // Watched before they are read, so that no change is missed.
+    watch({arguments_.policy});
+    if (const auto read = read_policy(); !read) return refuse(read.error());
+    watch_files();
+    if (const auto read = read_truth(); !read) return refuse(read.error());
+    admin::Server server;
+    if (std::string problem; !serve_metrics(server, problem)) return fail("metrics: " + problem);
+    events_.info("started", {{"version", EBB_VERSION},
+                             {"act", reaper_.policy().act ? "true" : "false"},
+                             {"endpoints", truth_path()},
+                             {"metrics", server.address().valid() ? server.address().text() : ""}});
+    while (wait()) look();
+    events_.info("stopped");
+    return exit_ok;
+  }
+
+  void watch(std::vector<std::string> files) {
+    if (watch_ != nullptr) return watch_->set_files(std::move(files));
+    auto started = config::Watch::start(std::move(files), [this] { ::eventfd_write(changed_.get(), 1); });
+    if (started) {
+      watch_ = std::move(*started);
+      return;
+    }
+    events_.warning("files_not_watched",
+                    {{"reason", std::strerror(started.error().sys)},
+                     {"remedy", "raise fs.inotify.max_user_instances, or send SIGHUP after a change"}});
+  }
+
+  void watch_files() {
+    std::vector<std::string> files{arguments_.policy};
+    if (!truth_path().empty()) files.push_back(truth_path());
+    watch(std::move(files));
+  }
+
+  bool serve_metrics(admin::Server& server, std::string& problem) {
+    if (!reaper_.policy().metrics.valid()) return true;
+    server.add("/metrics", [this](const admin::Request& request, admin::Respond respond) {
+      const observe::MetricFormat format = observe::choose_metric_format(request.accept);
+      admin::Answer answer{.content_type = std::string(observe::content_type(format))};
+      observe::MetricWriter writer(format, answer.body);
+      reap::write_metrics(writer, reaper_.totals());
+      writer.finish();
+      respond(std::move(answer));
+    });
+    return server.start({.admin = {.address = reaper_.policy().metrics}}, problem);
+  }
+
+  // Until a look is due. False: the end.
+  bool wait() {
+    for (;;) {
+      const base::Duration left = std::max(reaper_.next_round() - clock_.now(), base::Duration{});
+      pollfd awaited[] = {{signals_.get(), POLLIN, 0}, {changed_.get(), POLLIN, 0}};
+      const timespec patience{left / std::chrono::seconds{1}, (left % std::chrono::seconds{1}).count()};
+      ::ppoll(awaited, 2, &patience, nullptr);
+      signalfd_siginfo signal{};
+      const bool signalled = ::read(signals_.get(), &signal, sizeof(signal)) == sizeof(signal);
+      if (signalled && signal.ssi_signo != SIGHUP) return false;
+      eventfd_t count = 0;
+      if (signalled || ::eventfd_read(changed_.get(), &count) == 0) reread();
+      if (reaper_.next_round() <= clock_.now()) return true;
+    }
+  }
+
+  void reread() {
+    const auto policy = read_policy();
+    if (!policy) {
+      reaper_.policy_refused();
+      events_.error("policy_refused", {{"reason", config::text_of(policy.error())}});
+    } else {
+      watch_files();
+    }
+    const auto truth = read_truth();
+    if (!truth) {
+      reaper_.truth_refused();
+      events_.error("endpoints_refused", {{"reason", config::text_of(truth.error())}});
+      return;
+    }
+    const reap::Totals totals = reaper_.totals();
+    const auto count = [&totals](reap::Presence presence) {
+      return std::to_string(totals.endpoints[static_cast<std::size_t>(presence)]);
+    };
+    events_.info("files_read", {{"ready", count(reap::Presence::ready)},
+                                {"leaving", count(reap::Presence::leaving)},
+                                {"gone", count(reap::Presence::gone)}});
+  }
+
+  void look() {
+    const auto done = reaper_.round();
+    const std::string problem = done ? std::string() : done.error();
+    if (problem != problem_) events_.error("look", {{"problem", problem.empty() ? "none any more" : problem}});
+    problem_ = problem;
+    if (reaper_.notes() == notes_) return;
+    notes_ = reaper_.notes();
+    for (const std::string& note : notes_) events_.warning("not_seen", {{"what", note}});
+  }
+
+  const ReapArguments& arguments_;
+  const base::SystemClock clock_;
+  observe::EventLog events_{STDOUT_FILENO, observe::EventLog::Format::json, clock_};
+  reap::LiveKernel kernel_{clock_};
+  const bool readable_ = arguments_.once && !arguments_.json;
+  reap::Reaper reaper_{kernel_, clock_, [this](const reap::Record& record) {
+                         print(readable_ ? reap::text_line(record) : reap::json_line(record));
+                       }};
+  census::GonePeers gone_;
+  reactor::Descriptor signals_;
+  reactor::Descriptor changed_;
+  std::unique_ptr<config::Watch> watch_;  // behind what its thread uses
+  std::string problem_;                   // of the last look
+  std::vector<std::string> notes_;
+};
+
+}  // namespace
+
+int reap_sockets(const ReapArguments& arguments) { return ReapCommand(arguments).run(); }
+
+}  // namespace ebb::app
