@@ -55,7 +55,7 @@ namespace ebb::canary {
   X(wrong_backend,      "the answer came from a stranger",                                                             \
                         "the router sends to an endpoint that is not, or no longer, the canary's")                     \
   X(stale_generation,   "the router runs an old configuration",                                                        \
-                        "the replica did not take the newest snapshot: look at its log and `config generation`")       \
+                        "the replica has not taken the newest snapshot: look in its log for what it refused")          \
   X(slow,               "the answer was not complete within the budget",                                               \
                         "compare the phases: connect and TLS point at the router, the first byte at the backend")
 // clang-format on

@@ -1,5 +1,6 @@
 // What a prober and a canary server say to each other in HTTP: the prober marks its request with a nonce, the server
-// sends it back and says who it is, the router between them says which configuration it runs.
+// sends it back and says who it is, the router between them says which configuration it runs. In the 101 of a WebSocket
+// they say the same.
 #pragma once
 
 #include <cstddef>

@@ -28,8 +28,6 @@
 
 namespace ebb::canary {
 
-class Probe;
-
 struct ProberOptions {
   Schedule schedule;
   Tolerance tolerance;
@@ -72,13 +70,10 @@ class Prober final : public reactor::Handler {
   Prober(const Prober&) = delete;
   Prober& operator=(const Prober&) = delete;
 
-  // Legs that were there before keep what is known of them. What is under way on the others is closed.
+  // Legs that were there before keep what is known of them; what is under way is given up. Not from a callback.
   void set_legs(std::vector<Leg> legs);
   // The replica runs this configuration: requests that are sent from now on must show it, or a later one.
   void expect_generation(const std::string& replica, std::uint64_t generation);
-  // Nothing is walked any more and all connections are closed. set_legs() begins anew.
-  void stop();
-
   ProberFacts facts() const;
   std::size_t sockets() const;
 
@@ -96,9 +91,11 @@ class Prober final : public reactor::Handler {
   void on_timer(base::Owner owner) override;
   void on_round_end() override {}
 
+  Walk* find(base::Owner owner);
   void begin(Walk& walk);
   void look_up(Walk& walk);
-  void conclude(Walk& walk, ProbeResult result);
+  void conclude(Walk& walk, std::optional<ProbeResult> result);
+  void count_round(const Walk& walk, bool failing_before);
   Expectation expectation(const Walk& walk);
 
   reactor::Reactor& reactor_;
@@ -112,6 +109,7 @@ class Prober final : public reactor::Handler {
   std::vector<base::Handle> order_;                                // of the legs, as they were given
   base::SlotMap<Walk> walks_;
   std::uint64_t connections_ = 0;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // an answer of the resolver may come after us
 };
 
 }  // namespace ebb::canary

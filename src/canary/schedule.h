@@ -12,8 +12,11 @@ struct Schedule {
   base::Duration every = std::chrono::seconds{5};   // from start to start
   base::Duration budget = std::chrono::seconds{2};  // of one probe, from its start to its end
 
+  bool at_once = false;  // the first: somebody waits for it
+
   // Anywhere in the interval: legs that came together are not walked together.
   constexpr base::Instant first_at(base::Instant now, base::Rng& random) const {
+    if (at_once) return now;
     return now + every * static_cast<std::int64_t>(random.between(0, 1000)) / 1000;
   }
   // A tenth earlier or later, so that routers do not fall into step. One that took longer than the interval is followed

@@ -1,0 +1,81 @@
+// One leg's connection and the walk that is under way on it, one at a time:
+//
+//    resting ──▶ resolving ──▶ connecting ──▶ securing ──▶ asking ──▶ parting ──▶ resting
+//       │            (a name)                  (TLS)        ▲  │
+//       └───────────── a connection that was kept ──────────┘◀─┘ or reset
+//
+// Whatever happens, a walk ends with one ProbeResult. Its connection is then kept, if the protocol does that; parted
+// from, which lasts until the peer has finished too or the next walk begins; or reset. There is never a second one.
+//
+// Before: prober, which owns it, keeps its time and looks names up. Next: dialogue (the protocol), the reactor.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/rng.h"
+#include "canary/dialogue.h"
+#include "canary/leg.h"
+#include "canary/probe_result.h"
+#include "reactor/reactor.h"
+
+namespace ebb::canary {
+
+class Probe {
+ public:
+  Probe(reactor::Reactor& reactor, const Leg& leg, base::Owner owner);
+  ~Probe();
+  Probe(const Probe&) = delete;
+  Probe& operator=(const Probe&) = delete;
+
+  // The result, as soon as there is one.
+  using Ending = std::optional<ProbeResult>;
+  Ending begin(Expectation expected, base::Rng& random);
+  Ending on_resolved(const std::expected<base::Address, std::string>& address);
+  Ending on_connected();
+  Ending on_received(base::Slice bytes);
+  Ending on_peer_finished();
+  Ending on_failed(const base::Error& error);
+  ProbeResult on_timeout();  // the budget is used up
+
+  bool awaits_name() const { return stage_ == Stage::resolving; }
+  bool under_way() const { return stage_ != Stage::resting && stage_ != Stage::parting; }
+  bool has_socket() const { return static_cast<bool>(socket_); }
+
+ private:
+  enum class Stage : std::uint8_t { resting, resolving, connecting, securing, asking, parting };
+  struct Secure {
+    explicit Secure(std::shared_ptr<const wire::ClientContext> with) : context(std::move(with)), session(*context) {}
+    std::shared_ptr<const wire::ClientContext> context;
+    wire::TlsSession session;
+  };
+
+  Ending connect(const base::Address& address);
+  Ending begin_asking();
+  Ending take_cipher(base::Slice bytes);
+  Ending take_plain(const base::Slice& bytes);
+  Ending after(Dialogue::Step step, base::Chain&& out);
+  Ending finish_input(bool cleanly);
+  ProbeResult end(Judgement judgement, bool whole = false);  // `whole`: the answer is complete
+  void send(base::Chain&& plain);
+  void note_certificate();
+  void part();
+  void hang_up(reactor::CloseMode mode);
+  base::Duration lap();  // since the last one
+
+  reactor::Reactor& reactor_;
+  const Leg leg_;
+  const base::Owner owner_;
+  Stage stage_ = Stage::resting;
+  reactor::SocketId socket_;
+  std::string peer_;  // of the socket
+  std::unique_ptr<Secure> secure_;
+  std::unique_ptr<Dialogue> dialogue_;  // of this walk
+  Expectation expected_;
+  base::Instant began_{};
+  base::Instant lap_{};
+  ProbeResult result_;  // of this walk, as far as it has come
+};
+
+}  // namespace ebb::canary

@@ -1,0 +1,74 @@
+#include "canary/resolver.h"
+
+#include <netdb.h>
+
+#include <cerrno>
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <system_error>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace ebb::canary {
+namespace {
+
+std::expected<base::Address, std::string> look_up(const std::string& host) {
+  addrinfo wanted{};
+  wanted.ai_socktype = SOCK_STREAM;
+  wanted.ai_flags = AI_ADDRCONFIG;
+  addrinfo* found = nullptr;
+  const int failed = ::getaddrinfo(host.c_str(), nullptr, &wanted, &found);
+  if (failed == EAI_SYSTEM) return std::unexpected(std::string(std::strerror(errno)));
+  if (failed != 0) return std::unexpected(std::string(::gai_strerror(failed)));
+  const base::Address address = base::Address::from(found->ai_addr);
+  ::freeaddrinfo(found);
+  return address;
+}
+
+}  // namespace
+
+// The list of the waiting is the reactor thread's own; the lock guards the way to it.
+struct ThreadedResolver::Desk : std::enable_shared_from_this<Desk> {
+  std::mutex mutex;
+  reactor::Reactor* reactor = nullptr;  // null: nobody asks any more
+  std::map<std::string, std::vector<Done>> waiting;
+
+  void post_answer(const std::string& host, std::expected<base::Address, std::string> address) {
+    reactor->post([desk = shared_from_this(), host, address = std::move(address)] { desk->answer(host, address); });
+  }
+  void answer(const std::string& host, const std::expected<base::Address, std::string>& address) {
+    auto found = waiting.extract(host);
+    if (found.empty()) return;
+    for (Done& done : found.mapped()) done(address);
+  }
+};
+
+ThreadedResolver::ThreadedResolver(reactor::Reactor& reactor) : desk_(std::make_shared<Desk>()) {
+  desk_->reactor = &reactor;
+}
+
+ThreadedResolver::~ThreadedResolver() {
+  const std::lock_guard lock(desk_->mutex);
+  desk_->reactor = nullptr;
+  desk_->waiting.clear();
+}
+
+void ThreadedResolver::resolve(const std::string& host, Done done) {
+  auto [entry, first] = desk_->waiting.try_emplace(host);
+  entry->second.push_back(std::move(done));
+  if (!first) return;
+  // Nothing but the thread's beginning can fail here.
+  try {
+    std::thread([desk = desk_, host] {
+      auto address = look_up(host);
+      const std::lock_guard lock(desk->mutex);
+      if (desk->reactor != nullptr) desk->post_answer(host, std::move(address));
+    }).detach();
+  } catch (const std::system_error& error) {
+    desk_->post_answer(host, std::unexpected(std::string(error.what())));
+  }
+}
+
+}  // namespace ebb::canary
