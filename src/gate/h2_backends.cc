@@ -264,16 +264,24 @@ void H2Backends::cancel(Handle end, Cause cause) {
 }
 
 void H2Backends::finish(Handle end) {
-  const H2Call& call = *calls_.find(end);
+  H2Call& call = *calls_.find(end);
+  call.finished = true;
   BackendConnection& connection = *core_.backends->find(call.connection);
   connection.h2->codec.finish(call.id, {});
   schedule(connection);
 }
 
 void H2Backends::close_tunnel(Handle end, Cause cause) {
-  if (cause != Cause::tunnel_closed) return cancel(end, cause);
-  finish(end);
-  forget(*calls_.find(end));
+  H2Call& call = *calls_.find(end);
+  if (cause == Cause::tunnel_closed) {
+    finish(end);
+  } else if (call.finished && cause == Cause::drain_deadline) {
+    core_.backends->find(call.connection)
+        ->h2->codec.reset(call.id, Cause::completed);  // behind what is still to be sent
+  } else {
+    return cancel(end, cause);
+  }
+  forget(call);
 }
 
 void H2Backends::on_response(H2BackendSession& session, Handle handle, const wire::ResponseHead& head) {

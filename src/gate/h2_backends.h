@@ -20,6 +20,7 @@ struct H2Call {
   std::size_t unconsumed = 0;  // received, and its window not opened again yet
   bool reused = false;
   std::uint64_t begins_at = 0;  // bytes of the connection that went before it, or fewer
+  bool finished = false;        // of a tunnel: our half has ended
   bool over = false;            // forgotten: only to be buried
   std::string upgrade_key;      // Sec-WebSocket-Key of an upgrade that became an extended CONNECT
 };

@@ -264,7 +264,7 @@ void H2Clients::finish(Handle end) {
 void H2Clients::close_tunnel(Handle end, Cause cause) {
   H2Stream& stream = *streams_.find(end);
   const bool both_ended = stream.whole && cause == Cause::tunnel_closed;
-  if (!both_ended) return cut(end, cause);
+  if (!both_ended) return cut(end, stream.complete ? Cause::completed : cause);  // behind what is still to be sent
   if (!stream.complete) finish(end);
   release(end, true);
 }

@@ -89,15 +89,19 @@ void Exchanges::tunnel_finished(Exchange& exchange, OwnerKind side) {
   arm_for_state(exchange);
 }
 
-// A WebSocket is told that it ends, on each side on which it is between two frames.
+// A WebSocket is told that it ends, on each side on which it is between two frames. That is then the last word there:
+// a stream of HTTP/2 that were reset instead would lose it.
 void Exchanges::say_goodbye(Exchange& exchange) {
-  if (exchange.websocket == nullptr) return;
+  if (exchange.websocket == nullptr || exchange.backend_finished) return;
   base::BlockPool& blocks = core_.reactor.blocks();
+  const bool client_finished = exchange.front->finished(exchange.client);
   if (exchange.websocket->to_client.between_frames()) {
     exchange.front->flush(exchange.client, chain_of(blocks, wire::websocket_going_away));
+    exchange.front->finish(exchange.client);
   }
-  if (exchange.backend && !exchange.backend_finished && exchange.websocket->to_backend.between_frames()) {
+  if (exchange.backend && !client_finished && exchange.websocket->to_backend.between_frames()) {
     exchange.back->flush(exchange.backend, chain_of(blocks, wire::websocket_going_away_masked));
+    exchange.back->finish(exchange.backend);
   }
 }
 

@@ -337,6 +337,22 @@ def test_a_client_of_http2_reaches_a_server_of_http2(through, backend, tls):
         tunnel.peer.wait_for(lambda: tunnel.half.whole)
 
 
+@pytest.mark.parametrize("protocol", ["http1", "h2c"])
+def test_both_sides_hear_of_the_deadline_of_a_drain(router, backend, protocol):
+    service = backend(awkward.upgrading() if protocol == "http1" else connecting())
+    ready = backend_of(service.port, protocol=protocol, drain={"deadline": "200ms"})
+    one = router(configuration(backends=[ready]))
+    with Socket(one) as tunnel:
+        tunnel.peer.send_body(tunnel.stream, b"\x82\x02hi")
+        tunnel.peer.wait_for(lambda: tunnel.half.body)
+        one.change(backends=[{**ready, "endpoints": [{**ready["endpoints"][0], "state": "drain"}]}])
+        tunnel.peer.wait_for(lambda: tunnel.half.ended)
+        assert tunnel.half.whole and tunnel.half.body.endswith(b"\x88\x02\x03\xe9")  # Close, 1001
+    heard = (lambda: bytes(service.received[0])) if protocol == "http1" else (lambda: bytes(service.requests[0].body))
+    wait_until(lambda: heard().endswith(b"\x88\x82\0\0\0\0\x03\xe9"), what="the Close that the endpoint gets")
+    one.logged(status=101, cause="drain_deadline")
+
+
 def test_a_server_of_http2_without_extended_connect_is_an_error(router, backend):
     service = backend(connecting(connect=False))
     one = router(configuration(backends=[backend_of(service.port, protocol="h2c")]))
