@@ -129,13 +129,13 @@ class Pool:
             self.idle.append(connection)
 
 
-async def open_websocket(port):
+async def open_websocket(port, **fields):
     """(connection, pod)"""
     connection = await Http1.open(port)
     try:
         key = base64.b64encode(os.urandom(16))
         await connection.send("GET", "/ws", Upgrade="websocket", Connection="Upgrade", Sec_WebSocket_Version="13",
-                              Sec_WebSocket_Key=key.decode())
+                              Sec_WebSocket_Key=key.decode(), **fields)
         answer = await connection.head()
         answer.expect(101)
         if answer.get("sec-websocket-accept") != accept_key(key):
@@ -146,9 +146,9 @@ async def open_websocket(port):
     return connection, answer.pod
 
 
-async def tunnel(port, seconds, period, know):
+async def tunnel(port, seconds, period, know, **fields):
     """A WebSocket that says something every `period` and expects its echo; ends by itself after `seconds`."""
-    connection, pod = await open_websocket(port)
+    connection, pod = await open_websocket(port, **fields)
     know(pod)
     try:
         for number in range(round(seconds / period)):

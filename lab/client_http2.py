@@ -11,6 +11,7 @@ import h2.exceptions
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "tests" / "e2e"))
 from client import Failure  # noqa: E402
+from pod_websocket import CLOSE, split  # noqa: E402
 from http2 import Connection, Half, pseudo_fields  # noqa: E402
 
 REFUSED_STREAM = 7
@@ -144,6 +145,19 @@ class Http2(asyncio.Protocol):
             half = self.judge(await self.until(stream, lambda half: half.whole))
             if bytes(half.body) != expected:
                 raise Failure("mismatch")
+        finally:
+            self.end(stream)
+
+    async def silent_tunnel(self, target, on_open):
+        """A WebSocket (RFC 8441) that says nothing until the other side ends it."""
+        stream = self.begin("CONNECT", target, [(":protocol", "websocket"), ("sec-websocket-version", "13")], end=False)
+        try:
+            half = await self.until(stream, lambda half: half.fields)
+            if half.status != 200:
+                self.judge(half)
+            on_open(half.get("x-pod", ""))
+            kind, payload, _ = split((await self.until(stream, lambda half: split(half.body))).body)
+            raise Failure("early" if kind == CLOSE else "mismatch", f"Close {int.from_bytes(payload[:2], 'big')}")
         finally:
             self.end(stream)
 

@@ -31,6 +31,10 @@ class Contestant:
         """One endpoint of one backend is to take no new work, or to take it again."""
         raise Skip(f"{self.name} cannot switch single endpoints")
 
+    def disable(self, pod, how):
+        """An operator's word about one endpoint: "drain", "maint" or "removal"."""
+        raise Skip(f"{self.name} cannot disable single endpoints")
+
     def drained(self, pod, seconds):
         """Asks for a drain and waits for its receipt: what a preStop hook does."""
         raise Skip(f"{self.name} gives no receipts")

@@ -8,16 +8,18 @@ import time
 
 from contestant import Contestant, many, say
 from fabric import POD_PORT
-from ports import ADMIN, GRPC, HTTP2, WEB
+from ports import ADMIN, GRPC, HTTP2, LIMIT, WEB
 from scene import Skip
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BINARY = pathlib.Path(os.environ.get("EBBGATE", ROOT / "build" / "ebbgate"))
 # What a careful user writes; everything else is the default.
 SERVICE = {"sticky": {"cookie": "ebb"}, "health": {"http": "/healthz"}}
-FOR_FAMILY = {"slow-start": {"slow_start": "5s"}, "tunnels": {"drain": {"deadline": "5s"}}}
+FOR_FAMILY = {"slow-start": {"slow_start": "5s"}, "tunnels": {"drain": {"deadline": "5s"}},
+              # The limit is each worker's; the scene's clients count on one worker.
+              "disabled": {"drain": {"deadline": "8s"}, "endpoint_limits": {"requests": LIMIT}}}
 # All clients of the million have one address, as behind a load balancer.
-LIMITS = {"million": {"idle_per_client": 0}, "leaky": {"idle_per_client": 64}}
+LIMITS = {"million": {"idle_per_client": 0}, "leaky": {"idle_per_client": 64}, "prober": {"idle_per_client": 8}}
 EXPLAINED = ("time", "target", "protocol", "status", "cause", "endpoint", "tries", "reused", "total_ms")
 
 
@@ -32,6 +34,7 @@ class Ebbgate(Contestant):
         self.endpoints = {pod.name: self.endpoint(pod.name, pod) for pod in pods}
         self.many = [(backend, [self.endpoint(name, pod) for name, pod in two]) for backend, two in many(pods)] if family == "churn" else []
         self.limits = LIMITS.get(family, {})
+        self.workers = 1 if family == "disabled" else 2
         self.leave_out_the_unknown({"runtime": str(self.runtime), "audit": {"every": "2s"}}, {**SERVICE, **FOR_FAMILY.get(family, {})})
         self.write()
         self.launch(BINARY, "run", "-c", self.file)
@@ -43,7 +46,7 @@ class Ebbgate(Contestant):
     def settings(self):
         endpoints = list(self.endpoints.values())
         return {
-            "admin": f"127.0.0.1:{ADMIN}", "workers": 2, "cause_header": True, "limits": self.limits, **self.top,
+            "admin": f"127.0.0.1:{ADMIN}", "workers": self.workers, "cause_header": True, "limits": self.limits, **self.top,
             "access_log": {"format": "json", "path": str(self.access_log)},
             "listeners": [{"name": "web", "bind": f"127.0.0.1:{WEB}"}, {"name": "http2", "bind": f"127.0.0.1:{HTTP2}"},
                           {"name": "grpc", "bind": f"127.0.0.1:{GRPC}"}],
@@ -90,6 +93,12 @@ class Ebbgate(Contestant):
         if not self.runtime.exists():
             raise Skip("this ebbgate has no runtime socket")
         say(self.runtime, f"set server {backend}/{server} state {'ready' if on else 'drain'}")
+
+    def disable(self, pod, how):
+        if how == "removal":
+            self.tell(gone=[pod])
+        else:
+            say(self.runtime, f"set server service/{pod.name} state {how}")
 
     def drained(self, pod, seconds):
         address = f"{self.fabric.address(pod.slot)}:{POD_PORT}"

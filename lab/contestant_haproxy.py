@@ -10,7 +10,7 @@ import time
 
 from contestant import Contestant, await_socket, many, say
 from fabric import POD_PORT
-from ports import GRPC, HTTP2, WEB
+from ports import GRPC, HTTP2, LIMIT, WEB
 
 FRAME = """
 global
@@ -24,7 +24,7 @@ defaults
   timeout server {server_timeout}
   timeout tunnel 1h
   timeout http-request 10s
-  timeout http-keep-alive 300s
+  timeout http-keep-alive {keep_alive}
   {defaults}
 frontend web
   bind 127.0.0.1:{web}
@@ -61,11 +61,12 @@ class Haproxy(Contestant):
         deadly = self.tuned and family in ("deaths", "million")
         self.check = ("check inter 500ms fall 2 rise 2 tcp-ut 2s on-marked-down shutdown-sessions" if deadly
                       else "check inter 250ms fall 1 rise 1" if self.tuned else "check inter 2s fall 3")
-        self.check += " slowstart 5s" if family == "slow-start" else ""
+        self.check += {"slow-start": " slowstart 5s", "disabled": f" maxconn {LIMIT}"}.get(family, "")
         serving = {pod.slot for pod in pods}
         slots = () if self.dynamic else range(1, self.fabric.slots + 1)
         (self.directory / "haproxy.cfg").write_text(FRAME.format(
             socket=self.socket, web=WEB, http2=HTTP2, grpc=GRPC, server_timeout="10s" if deadly else "30s",
+            keep_alive="20s" if family == "prober" else "300s",
             defaults="\n  ".join(TUNED if self.tuned else ("option redispatch", "retries 3")),
             balance="leastconn" if self.tuned else "random",
             backend="\n  ".join(("option httpchk GET /healthz",) * self.tuned + ("http-request disable-l7-retry if METH_POST",) * deadly),
@@ -102,19 +103,28 @@ class Haproxy(Contestant):
                     self.say(f"enable health {backend}/{pod.name}")
                 self.say(f"set server {backend}/{self.server(pod)} state ready")
         if self.dynamic and (ended := [pod for pod in gone if pod not in add]):
-            thread = threading.Thread(target=self.delete, args=(ended,), daemon=True)
-            self.deleting.append(thread)
-            thread.start()
+            self.delete_in_the_background(ended)
+
+    def disable(self, pod, how):
+        for backend in ("service", "grpc"):
+            self.say(f"set server {backend}/{self.server(pod)} state {'drain' if how == 'drain' else 'maint'}")
+        if how == "removal":
+            self.delete_in_the_background([pod])
 
     def server(self, pod):
         return pod.name if self.dynamic else f"s{pod.slot}"
+
+    def delete_in_the_background(self, pods):
+        thread = threading.Thread(target=self.delete, args=(pods,), daemon=True)
+        self.deleting.append(thread)
+        thread.start()
 
     def delete(self, pods):
         """Refused while a connection is attached: asked again until it is done."""
         for pod in pods:
             for backend in ("service", "grpc"):
                 for _ in range(50):
-                    if self.process.poll() is not None or "deleted" in self.say(f"del server {backend}/{pod.name}"):
+                    if self.process.poll() is not None or "deleted" in self.say(f"del server {backend}/{self.server(pod)}"):
                         break
                     time.sleep(0.2)
 

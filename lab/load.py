@@ -20,7 +20,7 @@ from client_http2 import Connections
 from ports import GRPC, HTTP2, LEAKY_ADDRESS, WEB
 
 DOWNLOAD_BYTES, DOWNLOAD_PACE = 100 << 20, 25 << 20
-CROWD_PER_SECOND = 1000
+CROWD_PER_SECOND, CROWD_PER_CONNECTION = 1000, 80
 PATIENCE_SECONDS = 10  # with what still runs at the end
 
 
@@ -33,6 +33,7 @@ class Load:
         self.numbers = itertools.count()
         self.pools = {name: Pool(WEB) for name in ("get", "post", "slow", "long")}
         self.http2, self.grpc = Connections(HTTP2, 3), Connections(GRPC, 2)
+        self.crowded = Connections(HTTP2, -(-spec["classes"].get("crowd_http2", 0) // CROWD_PER_CONNECTION))
 
     # Bookkeeping
 
@@ -140,6 +141,10 @@ class Load:
     async def crowd(self, _, know):
         await silent_tunnel(WEB, know)
 
+    async def crowd_http2(self, _, know):
+        connection = await self.crowded.take()
+        await connection.silent_tunnel("/ws", know)
+
     async def h2(self, identity, know):
         connection = await self.http2.take()
         know((await connection.get(f"/get?ms=10&id={identity}")).get("x-pod"))
@@ -198,14 +203,14 @@ class Load:
         for kind, amount in self.spec["classes"].items():
             if kind == "sticky":
                 works = [self.one_after_another(f"sticky{number}", self.sticky_client(number), 0.2, timeout) for number in range(amount)]
-            elif kind == "crowd":
-                works = [self.soon(number / CROWD_PER_SECOND, kind, self.crowd) for number in range(amount)]
+            elif kind in ("crowd", "crowd_http2"):
+                works = [self.soon(number / CROWD_PER_SECOND, kind, getattr(self, kind)) for number in range(amount)]
             elif kind in ("ws", "grpc", "download", "stream"):
                 work = {"ws": self.ws, "grpc": self.grpc_chat, "download": self.download, "stream": self.stream}[kind]
                 works = [self.one_after_another(kind, work, 0.1, 3600 if kind == "stream" else 60) for _ in range(amount)]
             else:
                 works = [self.at_rate(kind, amount, getattr(self, kind), timeout)]
-            (self.endless if kind in ("stream", "crowd") else self.loops).update(map(asyncio.ensure_future, works))
+            (self.endless if kind in ("stream", "crowd", "crowd_http2") else self.loops).update(map(asyncio.ensure_future, works))
 
     async def finish(self):
         """Lets what runs end, except streams, which have no end of their own."""

@@ -8,6 +8,8 @@ def print_table(scene, rows):
     cells = [["", *columns], *([name, *(str(result.row[column]) for column in columns)] for name, result in rows.items())]
     widths = [max(len(line[index]) for line in cells) for index in range(len(columns) + 1)]
     print(f"\n{scene.name}: {scene.title}")
+    for line in scene.story.splitlines():
+        print(f"    {line}")
     for line in cells:
         # Words at both ends, numbers in between.
         print("  " + "  ".join(cell.ljust(width) if index in (0, len(columns)) else cell.rjust(width)

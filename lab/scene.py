@@ -15,8 +15,8 @@ class Result:
 
 
 class Scene:
-    def __init__(self, name, title, contestants, play, **parameters):
-        self.name, self.title, self.contestants = name, title, contestants
+    def __init__(self, name, title, contestants, play, story="", **parameters):
+        self.name, self.title, self.contestants, self.story = name, title, contestants, story
         self._play, self._parameters = play, parameters
 
     def play(self, stage):

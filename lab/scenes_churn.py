@@ -13,6 +13,7 @@ from stage import MIXED
 CHANGES_PER_SECOND = 200
 QUIET_SECONDS, CHURN_SECONDS = 8, 60
 LEAK_SECONDS, LEAKS_PER_SECOND, HELD_MAX = 60, 2, 64
+IN_USE = 1  # of its connections, which is not idle while one looks: the newest
 
 
 def percentile(records, share):
@@ -65,7 +66,7 @@ def leaky_client(stage):
     while time.monotonic() < deadline:
         held.append(connections_of_the_leak(stage))
         time.sleep(0.5)
-    return conclude(stage, missed=[f"{max(held)} connections were held"] if max(held) > HELD_MAX else [], **{"held at most": max(held)})
+    return conclude(stage, missed=[f"{max(held)} connections were held"] if max(held) > HELD_MAX + IN_USE else [], **{"held at most": max(held)})
 
 
 SCENES = [

@@ -4,7 +4,7 @@ import signal
 import time
 
 from account import conclude
-from contestants import NAMES
+from contestants import ROUTERS
 from scene import Scene
 from stage import MIXED
 
@@ -155,17 +155,17 @@ def control(stage):
 
 
 SCENES = [
-    Scene("control", "nothing happens", NAMES, control),
-    Scene("rolling-before", "rolling update, told 1 s before SIGTERM", NAMES, rolling_update, told_after=-1),
-    Scene("rolling-at", "rolling update, told at SIGTERM", NAMES, rolling_update, told_after=0),
-    Scene("rolling-0.5", "rolling update, told 0.5 s after SIGTERM", NAMES, rolling_update, told_after=0.5),
-    Scene("rolling-2", "rolling update, told 2 s after SIGTERM", NAMES, rolling_update, told_after=2),
-    Scene("one-0", "one replica replaced, told at SIGTERM", NAMES, one_replica, told_after=0),
-    Scene("one-0.5", "one replica replaced, told 0.5 s after SIGTERM", NAMES, one_replica, told_after=0.5),
-    Scene("one-2", "one replica replaced, told 2 s after SIGTERM", NAMES, one_replica, told_after=2),
-    Scene("recreate", "all pods end before new ones start", NAMES, recreate),
-    Scene("zero", "scale to zero and back after 3 s", NAMES, scale_to_zero),
-    Scene("black-hole", "the address of an ended pod swallows packets, told 2 s later", NAMES, black_hole),
-    Scene("crash", "pods are killed, told 0.5 s later", NAMES, crash),
-    Scene("flapping", "endpoints leave and return in mid-drain", NAMES, flapping),
+    Scene("control", "nothing happens", ROUTERS, control),
+    Scene("rolling-before", "rolling update, told 1 s before SIGTERM", ROUTERS, rolling_update, told_after=-1),
+    Scene("rolling-at", "rolling update, told at SIGTERM", ROUTERS, rolling_update, told_after=0),
+    Scene("rolling-0.5", "rolling update, told 0.5 s after SIGTERM", ROUTERS, rolling_update, told_after=0.5),
+    Scene("rolling-2", "rolling update, told 2 s after SIGTERM", ROUTERS, rolling_update, told_after=2),
+    Scene("one-0", "one replica replaced, told at SIGTERM", ROUTERS, one_replica, told_after=0),
+    Scene("one-0.5", "one replica replaced, told 0.5 s after SIGTERM", ROUTERS, one_replica, told_after=0.5),
+    Scene("one-2", "one replica replaced, told 2 s after SIGTERM", ROUTERS, one_replica, told_after=2),
+    Scene("recreate", "all pods end before new ones start", ROUTERS, recreate),
+    Scene("zero", "scale to zero and back after 3 s", ROUTERS, scale_to_zero),
+    Scene("black-hole", "the address of an ended pod swallows packets, told 2 s later", ROUTERS, black_hole),
+    Scene("crash", "pods are killed, told 0.5 s later", ROUTERS, crash),
+    Scene("flapping", "endpoints leave and return in mid-drain", ROUTERS, flapping),
 ]

@@ -72,7 +72,7 @@ class Stage:
 class Record:
     def __init__(self, kind, identity, start, end, outcome, pod, note):
         self.client = kind
-        self.kind = kind.rstrip("0123456789") if kind != "h2" else kind
+        self.kind = kind.rstrip("0123456789") if kind.startswith("sticky") else kind
         self.identity, self.start, self.end, self.outcome, self.pod, self.note = identity, start, end, outcome, pod, note
 
     @property
