@@ -32,7 +32,7 @@ class Reap(Contestant):
         self.states = {slot: "ready" for slot in pods}
         self.write()
         policy = self.directory / "reap.yaml"
-        policy.write_text(json.dumps({"act": True, "endpoints": str(self.list), "allow": [{"process": list(CLIENTS), "port": [service.PORT]}]}))
+        policy.write_text(json.dumps({"act": True, "endpoints": str(self.list), "allow": [{"netns": ["this"], "process": list(CLIENTS), "port": [service.PORT]}]}))
         self.launch(BINARY, "reap", "--policy", policy)
         time.sleep(1)
 
@@ -43,5 +43,5 @@ class Reap(Contestant):
     def write(self):
         beside = self.list.with_suffix(".new")
         endpoints = [{"address": f"{self.fabric.address(slot)}:{service.PORT}", "state": state} for slot, state in self.states.items()]
-        beside.write_text(json.dumps({"services": [{"name": "service", "address": f"{service.ADDRESS}:{service.PORT}", "endpoints": endpoints}]}))
+        beside.write_text(json.dumps({"services": [{"name": "service", "addresses": [f"{service.ADDRESS}:{service.PORT}"], "endpoints": endpoints}]}))
         beside.rename(self.list)
