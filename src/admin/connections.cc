@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "admin/http_date.h"
 #include "wire/h1_write.h"
+#include "wire/http_date.h"
 
 namespace ebb::admin {
 
@@ -192,7 +192,7 @@ void Connections::refuse(Connection& connection, int status, std::string_view wo
 }
 
 void Connections::answer(Connection& connection, const Answer& answer) {
-  const std::string date = http_date(reactor_.clock().wall());
+  const std::string date = wire::http_date(reactor_.clock().wall());
   response_.status = static_cast<std::uint16_t>(answer.status);
   response_.reason = wire::reason_phrase(answer.status);
   response_.has_length = answer.status != 204;  // RFC 9110 8.6

@@ -3,7 +3,6 @@
 #include <pthread.h>
 #include <sched.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <condition_variable>
@@ -11,6 +10,8 @@
 #include <cstring>
 #include <latch>
 #include <mutex>
+
+#include "reactor/sockets.h"
 
 namespace ebb::gate {
 
@@ -34,20 +35,6 @@ void pin_this_thread(std::size_t index) {
 
 int socket_type(const routes::ListenerModel& listener) {
   return listener.protocol == routes::Protocol::udp ? SOCK_DGRAM : SOCK_STREAM;
-}
-
-// 0, or why the workers will not be able to bind. Without SO_REUSEPORT, which the workers use among themselves: another
-// router on the same address would not be noticed with it, and take half of the connections.
-int try_bind(const base::Address& address, int type) {
-  const int descriptor = socket(address.family(), type | SOCK_CLOEXEC, 0);
-  if (descriptor < 0) return errno;
-  const int on = 1;
-  // For TCP it lets old connections in TIME_WAIT be; for UDP it would share the address with anybody who sets it.
-  if (type == SOCK_STREAM) setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-  if (address.family() == AF_INET6) setsockopt(descriptor, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof(on));
-  const int error = bind(descriptor, address.raw(), address.raw_size()) == 0 ? 0 : errno;
-  ::close(descriptor);
-  return error;
 }
 
 }  // namespace
@@ -108,7 +95,7 @@ std::vector<std::string> Fleet::apply(const Configuration& configuration) {
     const base::Address& address = listener.model.bind;
     wanted.push_back({address, socket_type(listener.model)});
     if (std::find(bound_.begin(), bound_.end(), wanted.back()) != bound_.end()) continue;
-    const int error = try_bind(address, wanted.back().type);
+    const int error = reactor::try_bind(address, wanted.back().type);
     if (error == 0) continue;
     problems.push_back("listener " + listener.model.name + " cannot bind " + address.text() + ": " +
                        std::strerror(error));

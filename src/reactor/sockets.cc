@@ -90,6 +90,16 @@ base::Result<Descriptor> open_outgoing(const base::Address& address, const Socke
   return open_socket(address.family(), limits, blocking);
 }
 
+// Without SO_REUSEPORT, with which another router on the same address would share its connections with us.
+int try_bind(const base::Address& address, int type) {
+  const Descriptor descriptor(::socket(address.family(), type | SOCK_CLOEXEC, 0));
+  if (!descriptor) return errno;
+  // For TCP it lets old connections in TIME_WAIT be; for UDP it would share the address with anybody who sets it.
+  if (type == SOCK_STREAM) set_option(descriptor.get(), SOL_SOCKET, SO_REUSEADDR, 1);
+  if (address.family() == AF_INET6) set_option(descriptor.get(), IPPROTO_IPV6, IPV6_V6ONLY, 1);
+  return ::bind(descriptor.get(), address.raw(), address.raw_size()) == 0 ? 0 : errno;
+}
+
 base::Address local_address_of(int socket) {
   sockaddr_storage storage{};
   socklen_t size = sizeof(storage);

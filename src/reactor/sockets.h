@@ -21,6 +21,9 @@ enum class Blocking : std::uint8_t { no, yes };
 base::Result<Descriptor> open_listener(const base::Address& address, const SocketLimits& limits, Blocking blocking);
 base::Result<Descriptor> open_outgoing(const base::Address& address, const SocketLimits& limits, Blocking blocking);
 
+// 0, or why the address cannot be bound: also because another process has it, which open_listener() would not notice.
+int try_bind(const base::Address& address, int type);
+
 base::Address local_address_of(int socket);
 base::Address peer_address_of(int socket);
 std::optional<TcpFacts> tcp_facts_of(int socket, Origin origin);  // tcp_facts.cc

@@ -8,7 +8,6 @@
 
 #include "admin/blocking_client.h"
 #include "admin/fake_worker.h"
-#include "admin/http_date.h"
 
 namespace ebb::admin {
 namespace {
@@ -117,10 +116,6 @@ TEST_F(Pages, ConfigEscapesTheReason) {
   start({});
   EXPECT_THAT(get("/api/v1/config").body,
               HasSubstr(R"("last_refusal":{"at":"1970-01-01T00:00:00.000000Z","reason":"a.yaml:3:1: \"x\"\u000ais)"));
-}
-
-TEST(HttpDate, IsTheFixedFormat) {
-  EXPECT_EQ(http_date(base::WallTime{std::chrono::seconds{784111777}}), "Sun, 06 Nov 1994 08:49:37 GMT");
 }
 
 }  // namespace

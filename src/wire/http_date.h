@@ -5,8 +5,8 @@
 
 #include "base/clock.h"
 
-namespace ebb::admin {
+namespace ebb::wire {
 
 std::string http_date(base::WallTime at);
 
-}  // namespace ebb::admin
+}  // namespace ebb::wire
