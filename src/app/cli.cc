@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "app/canary_serve_command.h"
 #include "app/check.h"
 #include "app/conns_command.h"
 #include "app/ctl_command.h"
@@ -26,6 +27,7 @@ constexpr const char* top_footer = R"(Examples:
   ebbgate drain --help            before an endpoint stops
   ebbgate conns                   every TCP connection of this machine, with a verdict
   ebbgate reap --policy reap.yaml end connections whose real peer is gone
+  ebbgate canary --help           is the way through the router good?
   ebbgate COMMAND --help          more about a command
 
 Exit status: 0 success, 1 the configuration is wrong or the router could not start, 2 the command line is wrong.)";
@@ -110,6 +112,21 @@ Examples:
 Signals: TERM and INT stop, HUP reads the files again.
 Exit status: 0 success, 1 a file is wrong, or the sockets cannot be read.)";
 
+constexpr const char* canary_footer = R"(Examples:
+  ebbgate canary serve            what the canary's route leads to)";
+
+constexpr const char* canary_serve_footer =
+    R"(Answers 200 to any request, on two ports, with the port (x-request-port), the nonce of the request (Ebbgate-Canary),
+pod and node: by HTTP/1.1, HTTP/2 (ALPN, or prior knowledge without TLS) and as the echo of a WebSocket.
+With a certificate and a key it serves TLS on both ports. TERM lets what runs come to its end.
+
+Examples:
+  ebbgate canary serve
+  PORT=8443 SECOND_PORT=8888 TLS_CERT=/etc/tls/tls.crt TLS_KEY=/etc/tls/tls.key ebbgate canary serve
+  ebbgate canary serve --port 9080 --second-port 9081 --pod $HOSTNAME
+
+Exit status: 0 after an orderly stop, 1 if it could not start.)";
+
 constexpr const char* version_footer = R"(Example:
   ebbgate version --json)";
 
@@ -122,6 +139,7 @@ struct Arguments {
   DrainArguments drain;
   ConnsArguments conns;
   ReapArguments reap;
+  CanaryServeArguments canary_serve;
 };
 
 int run_check(const Arguments& arguments) {
@@ -139,7 +157,7 @@ int run_version(const Arguments& arguments) {
   return exit_ok;
 }
 
-constexpr std::string_view commands[] = {"run", "check", "ctl", "drain", "conns", "reap", "version"};
+constexpr std::string_view commands[] = {"run", "check", "ctl", "drain", "conns", "reap", "canary", "version"};
 
 void add_conns_options(CLI::App& command, ConnsArguments& conns) {
   CLI::Option* const netns =
@@ -190,6 +208,20 @@ void add_reap_options(CLI::App& command, ReapArguments& reap) {
   command.add_flag("--dry-run", reap.dry_run, "end nothing, whatever the policy says");
   command.add_flag("--json", reap.json, "with --once: lines of JSON instead of text")->needs(once);
   command.footer(reap_footer);
+}
+
+// The variables are those of OpenShift's canary.
+void add_canary_serve_options(CLI::App& command, CanaryServeArguments& serve) {
+  command.add_option("--port", serve.port, "8080, with TLS 8443; 0: any")->envname("PORT");
+  command.add_option("--second-port", serve.second_port, "another one")->envname("SECOND_PORT")->capture_default_str();
+  command.add_option("--tls-cert", serve.certificate, "its certificate")->envname("TLS_CERT")->type_name("FILE");
+  command.add_option("--tls-key", serve.key, "the key of the certificate")->envname("TLS_KEY")->type_name("FILE");
+  command.add_option("--tls-min-version", serve.oldest_tls, "VersionTLS12 (default) or VersionTLS13")
+      ->envname("TLS_MIN_VERSION");
+  command.add_option("--response", serve.response, "the body of the answer")->envname("RESPONSE");
+  command.add_option("--pod", serve.pod, "told as Ebbgate-Canary-Pod")->envname("POD_NAME");
+  command.add_option("--node", serve.node, "told as Ebbgate-Canary-Node")->envname("NODE_NAME");
+  command.footer(canary_serve_footer);
 }
 
 // The library would only say that a command is required.
@@ -249,6 +281,12 @@ int command_line(int count, const char* const* arguments) {
   CLI::App* reap_command = app.add_subcommand("reap", "End connections of any program whose real peer is gone");
   add_reap_options(*reap_command, parsed.reap);
 
+  CLI::App* canary_command = app.add_subcommand("canary", "Prove that the way through the router is good");
+  canary_command->require_subcommand(1);
+  canary_command->footer(canary_footer);
+  CLI::App* canary_serve_command = canary_command->add_subcommand("serve", "Answer what comes to the canary's route");
+  add_canary_serve_options(*canary_serve_command, parsed.canary_serve);
+
   CLI::App* version_command = app.add_subcommand("version", "Say which version this is");
   version_command->add_flag("--json", parsed.version_json, "print one JSON object");
   version_command->footer(version_footer);
@@ -274,6 +312,7 @@ int command_line(int count, const char* const* arguments) {
   }
   if (conns_command->parsed()) return take_census(parsed.conns);
   if (reap_command->parsed()) return reap_sockets(parsed.reap);
+  if (canary_serve_command->parsed()) return serve_canary(parsed.canary_serve);
   return run_version(parsed);
 }
 

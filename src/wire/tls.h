@@ -66,6 +66,7 @@ enum class ClientCertificates : std::uint8_t {
 struct ServerOptions {
   std::vector<CertificateSource> certificates;  // the first is the default
   bool refuse_unknown_names = false;            // else unknown or missing names get the default certificate
+  bool tls13_only = false;                      // else TLS 1.2 is served too
   std::vector<std::string> alpn = {"http/1.1", "http/1.0"};  // in order of our preference
   ClientCertificates client_certificates = ClientCertificates::none;
   PemSource client_authorities = {};  // roots that issue certificates of clients

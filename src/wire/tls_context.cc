@@ -40,6 +40,7 @@ OpensslServerContext::OpensslServerContext(const ServerOptions& options, std::sh
     : tickets_(std::move(tickets)),
       policy_(std::move(policy)),
       refuse_unknown_names_(options.refuse_unknown_names),
+      tls13_only_(options.tls13_only),
       alpn_wire_(std::move(alpn_wire)) {
   EBB_ASSERT(tickets_ != nullptr);
 }
@@ -128,6 +129,7 @@ std::expected<const OpensslServerContext::Group*, std::string> OpensslServerCont
 
 void OpensslServerContext::configure(SSL_CTX* context) {
   use_common_settings(context);
+  if (tls13_only_) SSL_CTX_set_min_proto_version(context, TLS1_3_VERSION);
   SSL_CTX_set_options(context, SSL_OP_CIPHER_SERVER_PREFERENCE | SSL_OP_PRIORITIZE_CHACHA);
   SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
   SSL_CTX_set_timeout(context, ticket_life_seconds);

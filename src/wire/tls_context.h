@@ -59,6 +59,7 @@ class OpensslServerContext final : public ServerContext {
   std::unordered_map<std::string, Choice, NameHash, std::equal_to<>> by_name_;
   Choice default_;
   bool refuse_unknown_names_;
+  bool tls13_only_;
   std::string alpn_wire_;  // in wire format: each name behind its length
   std::int64_t first_expiry_ = INT64_MAX;
   std::int64_t first_staple_expiry_ = INT64_MAX;

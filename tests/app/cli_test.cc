@@ -41,6 +41,8 @@ TEST(CommandLine, HelpsWithEveryCommand) {
                                                 {"check", "--help"},
                                                 {"ctl", "--help"},
                                                 {"drain", "--help"},
+                                                {"canary", "--help"},
+                                                {"canary", "serve", "--help"},
                                                 {"version", "--help"}}) {
     const Outcome outcome = ebbgate(words);
     EXPECT_EQ(outcome.status, 0);

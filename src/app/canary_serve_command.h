@@ -1,0 +1,26 @@
+// `ebbgate canary serve`: the health-check server that a canary's route leads to. Takes the place of OpenShift's
+// `ingress-operator serve-healthcheck`: the same variables, ports, answer and messages.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace ebb::app {
+
+// "" and none: as if not given.
+struct CanaryServeArguments {
+  std::optional<std::uint16_t> port;  // 8080, with TLS 8443; 0: any
+  std::uint16_t second_port = 8888;
+  std::string certificate;  // path
+  std::string key;          // path
+  std::string oldest_tls;   // VersionTLS12 or VersionTLS13
+  std::string response;     // instead of the usual body
+  std::string pod;
+  std::string node;
+};
+
+// Serves until SIGTERM or SIGINT.
+int serve_canary(const CanaryServeArguments& arguments);
+
+}  // namespace ebb::app

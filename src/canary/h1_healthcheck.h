@@ -1,0 +1,40 @@
+// A connection that speaks HTTP/1: one request behind the other, its body read and dropped; or a WebSocket.
+#pragma once
+
+#include "canary/healthcheck.h"
+#include "canary/websocket_echo.h"
+#include "wire/h1_body.h"
+
+namespace ebb::canary {
+
+class H1Healthcheck final : public Healthcheck {
+ public:
+  H1Healthcheck(HealthcheckDesk& desk, std::uint16_t port) : desk_(desk), port_(port) {}
+
+  void take(base::Slice bytes, base::Instant now, base::Chain& out) override;
+  void refill(base::Chain&) override {}
+  void leave(base::Chain& out) override;
+  Waiting waiting() const override;
+  std::uint64_t answers() const override { return answers_; }
+
+ private:
+  enum class State : std::uint8_t { head, body, websocket, over };
+
+  bool read_head(base::Chain& out);
+  bool read_body(base::Chain& out);
+  void answer(base::Chain& out);
+  void refuse(base::Cause cause, base::Chain& out);
+  void echo(std::string_view bytes, base::Chain& out);
+
+  HealthcheckDesk& desk_;
+  const std::uint16_t port_;
+  State state_ = State::head;
+  bool leaving_ = false;
+  std::uint64_t answers_ = 0;
+  std::string input_;  // not read yet
+  HealthcheckRequest request_;
+  wire::BodyReader body_;
+  WebsocketEcho echo_;
+};
+
+}  // namespace ebb::canary
