@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <condition_variable>
 #include <mutex>
 #include <optional>
 #include <thread>
@@ -27,6 +28,7 @@ constexpr base::Duration poll_every = seconds{1};       // how long one question
 constexpr base::Duration answer_patience = seconds{5};  // beyond that
 constexpr base::Duration unreachable_patience = seconds{3};
 constexpr int retry_pause_ms = 200;
+constexpr std::chrono::milliseconds progress_every{200};
 
 enum class Outcome : std::uint8_t { open, drained, unknown, failed };
 constexpr std::string_view outcome_names[] = {"open", "drained", "unknown", "failed"};
@@ -48,11 +50,18 @@ class DrainAsk {
 
   int run() {
     std::vector<std::jthread> threads;
-    for (std::size_t i = 0; i < routers_.size(); ++i) threads.emplace_back([this, i] { follow(i); });
-    while (still_open() > 0 && clock_.now() < deadline_ + answer_patience) {
-      progress();
-      ::poll(nullptr, 0, retry_pause_ms);
+    followed_ = routers_.size();
+    for (std::size_t i = 0; i < routers_.size(); ++i) {
+      threads.emplace_back([this, i] {
+        follow(i);
+        let_go();
+      });
     }
+    std::unique_lock lock(mutex_);
+    do {
+      progress();
+    } while (!all_let_go_.wait_for(lock, progress_every, [this] { return followed_ == 0; }));
+    lock.unlock();
     threads.clear();
     return report();
   }
@@ -137,15 +146,16 @@ class DrainAsk {
   std::size_t count(Outcome outcome) const {
     return static_cast<std::size_t>(std::ranges::count(routers_, outcome, &RouterState::outcome));
   }
-  std::size_t still_open() {
+  void let_go() {
     const std::lock_guard lock(mutex_);
-    return count(Outcome::open);
+    followed_ -= 1;
+    all_let_go_.notify_one();
   }
 
-  // One line that is written over itself on a terminal; elsewhere a line only when it says something new.
+  // One line that is written over itself on a terminal; elsewhere a line only when it says something new. Call it under
+  // the lock.
   void progress() {
     if (arguments_.json) return;
-    const std::lock_guard lock(mutex_);
     std::string line = fmt::format("draining {}: {} of {} routers have acknowledged", subject(),
                                    count(Outcome::drained) + count(Outcome::unknown), routers_.size());
     for (const RouterState& router : routers_) {
@@ -210,6 +220,8 @@ class DrainAsk {
   const base::Instant deadline_;
   const base::Instant started_;
   std::mutex mutex_;  // of the states
+  std::condition_variable all_let_go_;
+  std::size_t followed_ = 0;
   std::vector<RouterState> routers_;
   std::string last_line_;
 };
