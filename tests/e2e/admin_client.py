@@ -5,6 +5,8 @@ import json
 import socket
 import time
 
+from http1 import PATIENCE
+
 
 class Api:
     def __init__(self, port, token=None):
@@ -41,7 +43,7 @@ class Api:
         return self.get(f"/api/v1/drains/{identity}?wait={wait}")
 
 
-def runtime(path, line, timeout=10):
+def runtime(path, line, timeout=PATIENCE):
     """One line to a runtime socket, as socat does it; all that comes until the end."""
     with socket.socket(socket.AF_UNIX) as connection:
         connection.settimeout(timeout)

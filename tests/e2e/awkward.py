@@ -9,7 +9,7 @@ import socket
 import threading
 import time
 
-from http1 import Closed, Stream, response
+from http1 import PATIENCE, Closed, Stream, response
 
 
 class Backend:
@@ -35,7 +35,7 @@ class Backend:
             with contextlib.suppress(OSError):
                 stream.socket.shutdown(socket.SHUT_RDWR)
         for thread in self.threads:
-            thread.join(10)
+            thread.join(PATIENCE)
             assert not thread.is_alive(), "a backend's thread did not end"
         for stream in self.streams:
             stream.close()
@@ -45,8 +45,8 @@ class Backend:
         """All bytes, by connection."""
         return [bytes(stream.raw) for stream in self.streams]
 
-    def wait_for_requests(self, count, seconds=5):
-        deadline = time.monotonic() + seconds
+    def wait_for_requests(self, count):
+        deadline = time.monotonic() + PATIENCE
         while len(self.requests) < count:
             assert time.monotonic() < deadline, f"{len(self.requests)} of {count} requests arrived"
             time.sleep(0.005)

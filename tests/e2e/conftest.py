@@ -11,6 +11,7 @@ import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import awkward  # noqa: E402
+from http1 import PATIENCE  # noqa: E402
 from router import BINARY, PORTS, ROOT, Router, wait_until  # noqa: E402
 
 NGINX = """
@@ -43,6 +44,7 @@ def io_uring_refusal():
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "slow: takes long or moves much; left out with sanitizers")
+    config.addinivalue_line("markers", "prompt: holds the router to a time, so nothing else may keep the machine busy; with sanitizers it does not")
 
 
 def pytest_collection_modifyitems(items):
@@ -112,7 +114,7 @@ def nginx(tmp_path_factory):
         yield Nginx
     finally:
         process.terminate()
-        process.wait(timeout=10)
+        process.wait(timeout=PATIENCE)
 
 
 @pytest.fixture(scope="session")
@@ -133,4 +135,4 @@ def nghttpd(tmp_path_factory):
         yield Nghttpd
     finally:
         process.terminate()
-        process.wait(timeout=10)
+        process.wait(timeout=PATIENCE)

@@ -2,7 +2,7 @@
 
 import subprocess
 
-from http1 import Message
+from http1 import PATIENCE, Message
 
 VERSIONS = {"1.1": "--http1.1", "2": "--http2-prior-knowledge"}
 
@@ -17,7 +17,7 @@ def parse(output):
 
 def ask(port, target="/", version="1.1", method=None, body=None, host="localhost", tls=False, options=(), **fields):
     """One request. `fields` are header fields, an underscore for each dash; Expect is sent only if it is among them."""
-    command = ["curl", "-sik", "--max-time", "20", "--path-as-is"]
+    command = ["curl", "-sik", "--max-time", str(PATIENCE), "--path-as-is"]
     command.append(VERSIONS[version].replace("-prior-knowledge", "") if tls else VERSIONS[version])
     if method == "HEAD":
         command.append("-I")
@@ -28,6 +28,6 @@ def ask(port, target="/", version="1.1", method=None, body=None, host="localhost
     for name, value in {"Host": host, "Expect": "", **fields}.items():
         command += ["-H", f"{name.replace('_', '-')}: {value}" if value else f"{name}:"]
     url = f"{'https' if tls else 'http'}://127.0.0.1:{port}{target}"
-    done = subprocess.run([*command, *options, url], input=body, capture_output=True, timeout=30, check=False)
+    done = subprocess.run([*command, *options, url], input=body, capture_output=True, timeout=2 * PATIENCE, check=False)
     assert done.stdout, f"curl ended with {done.returncode}: {done.stderr.decode()}"
     return parse(done.stdout)

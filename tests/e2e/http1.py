@@ -2,11 +2,14 @@
 
 import ctypes
 import dataclasses
+import select
 import socket
 import ssl
 import struct
 
 SO_ATTACH_FILTER = 26
+# Longer than a busy machine is late, and none of the router's own time-outs (10, 30, 60 s): who gave up is never a coincidence.
+PATIENCE = 45
 
 
 class Closed(Exception):
@@ -46,7 +49,7 @@ class Message:
 class Stream:
     """A socket with a buffer in front of it and a record of every byte that came."""
 
-    def __init__(self, connection, timeout=10):
+    def __init__(self, connection, timeout=PATIENCE):
         self.socket = connection
         self.socket.settimeout(timeout)
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -67,6 +70,10 @@ class Stream:
         data = self.socket.recv(65536)
         self.raw += data
         return bool(data)
+
+    def is_readable(self):
+        """Whether something waits in the kernel, be it the end."""
+        return bool(select.select([self.socket], [], [], 0)[0])
 
     def take(self, size):
         data = bytes(self.raw[self.used:self.used + size])
@@ -127,7 +134,7 @@ class Stream:
             message.body = self.read_to_end()
         return message
 
-    def is_closed(self, timeout=5):
+    def is_closed(self, timeout=PATIENCE):
         """Whether the peer ends the connection within the time without sending anything more."""
         self.socket.settimeout(timeout)
         try:
@@ -156,7 +163,7 @@ def swallow_packets(connection):
     connection.setsockopt(socket.SOL_SOCKET, SO_ATTACH_FILTER, struct.pack("HP", 1, ctypes.addressof(drop_all)))
 
 
-def dial(port, tls=None, name="localhost", timeout=10, session=None):
+def dial(port, tls=None, name="localhost", timeout=PATIENCE, session=None):
     """To the router: plain, or with the given ssl.SSLContext."""
     connection = socket.create_connection(("127.0.0.1", port), timeout=timeout)
     if tls is not None:

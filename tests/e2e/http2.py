@@ -15,7 +15,7 @@ import h2.events
 import h2.exceptions
 import h2.settings
 
-from http1 import Closed, trusting_context
+from http1 import PATIENCE, Closed, trusting_context
 
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 DATA, HEADERS, PRIORITY, RST_STREAM, SETTINGS, PUSH_PROMISE, PING, GOAWAY, WINDOW_UPDATE, CONTINUATION = range(10)
@@ -225,7 +225,7 @@ class Client(Peer):
         return self.answer(self.ask(*arguments, **options))
 
 
-def connect(port, tls=False, name="localhost", timeout=10):
+def connect(port, tls=False, name="localhost", timeout=PATIENCE):
     """A socket; over TLS, with h2 agreed on."""
     connection = socket.create_connection(("127.0.0.1", port), timeout=timeout)
     if not tls:
@@ -237,7 +237,7 @@ def connect(port, tls=False, name="localhost", timeout=10):
     return connection
 
 
-def dial(port, tls=False, name="localhost", timeout=10, **options):
+def dial(port, tls=False, name="localhost", timeout=PATIENCE, **options):
     return Client(connect(port, tls, name, timeout), **options)
 
 

@@ -3,6 +3,8 @@
 import asyncio
 import threading
 
+from http1 import PATIENCE
+
 
 class LoopServer:
     def serving(self):
@@ -20,9 +22,9 @@ class LoopServer:
 
         self.thread = threading.Thread(target=lambda: asyncio.run(run()), daemon=True)
         self.thread.start()
-        assert ready.wait(10)
+        assert ready.wait(PATIENCE)
         return self
 
     def __exit__(self, *_):
         self.loop.call_soon_threadsafe(self.ended.set)
-        self.thread.join(10)
+        self.thread.join(PATIENCE)

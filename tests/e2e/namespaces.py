@@ -83,7 +83,7 @@ class Cable:
     def pair(self, listener, host):
         """A connection: our end and the other one."""
         one = self.client()
-        one.settimeout(10)
+        one.settimeout(45)
         one.connect((host, listener.getsockname()[1]))
         other, _ = listener.accept()
         self.open.callback(other.close)

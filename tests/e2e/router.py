@@ -12,7 +12,7 @@ import socket
 import subprocess
 import time
 
-from http1 import Closed, dial, request
+from http1 import PATIENCE, Closed, dial, request
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 BINARY = pathlib.Path(os.environ.get("EBBGATE", ROOT / "build" / "ebbgate"))
@@ -20,13 +20,20 @@ SANITIZED = "asan" in str(BINARY) or "tsan" in str(BINARY)
 REPORT = re.compile(r"(Address|Leak|Thread|UndefinedBehavior)Sanitizer|runtime error:|EBB_ASSERT|assertion failed")
 
 
-def wait_until(condition, seconds=5, what="the condition"):
+def wait_until(condition, seconds=PATIENCE, what="the condition"):
     """The condition's first true value; what is awaited is always asynchronous to us, never a guess at a delay."""
-    deadline = time.monotonic() + seconds
+    deadline, pause = time.monotonic() + seconds, 0.005
     while not (value := condition()):
         assert time.monotonic() < deadline, f"{what} did not come true within {seconds} s"
-        time.sleep(0.005)
+        time.sleep(pause)
+        pause = min(2 * pause, 0.04)  # to ask is work too, for us and for the router
     return value
+
+
+def promised(seconds):
+    """The most that something may take. A promise of the router on a machine of its own (the mark `prompt`); with sanitizers
+    it only has to happen."""
+    return PATIENCE if SANITIZED else seconds
 
 
 class Ports:
@@ -94,7 +101,7 @@ class Router:
         self.write(self.settings)
         with open(self.errors, "wb") as errors:
             self.process = subprocess.Popen([BINARY, "run", "-c", self.file], stdin=subprocess.DEVNULL, stdout=errors, stderr=errors)
-        wait_until(self.ready, 20, "readiness")
+        wait_until(self.ready, what="readiness")
         return self
 
     def ready(self):
@@ -110,11 +117,11 @@ class Router:
             missing = self.metric("ebbgate_missing_transitions_total")
             self.process.send_signal(signal.SIGTERM)
             try:
-                self.process.wait(timeout=30)
+                self.process.wait(timeout=PATIENCE)
             except subprocess.TimeoutExpired:
                 self.process.kill()
                 self.process.wait()
-                raise AssertionError("the router did not end within 30 s of SIGTERM") from None
+                raise AssertionError(f"the router did not end within {PATIENCE} s of SIGTERM") from None
             assert missing == 0, f"{missing} events met a state machine without a row for them"
         assert self.process.returncode == 0, f"exit status {self.process.returncode}: {self.error_text()}"
         assert not REPORT.search(self.error_text()), self.error_text()
@@ -149,7 +156,7 @@ class Router:
             return stream.read_response()
 
     def ask_admin(self, target, method="GET", host="localhost"):
-        with dial(self.admin, timeout=5, tls=self.admin_tls) as stream:
+        with dial(self.admin, tls=self.admin_tls) as stream:
             stream.send(request(method, target, host=host, Connection="close", **self.admin_fields))
             return stream.read_response(method)
 

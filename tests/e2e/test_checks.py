@@ -9,8 +9,8 @@ import pytest
 import awkward
 import http2
 from admin_client import Api, runtime
-from http1 import request, response, swallow_packets
-from router import PORTS, backend as backend_of, configuration, endpoint, wait_until
+from http1 import PATIENCE, request, response, swallow_packets
+from router import PORTS, backend as backend_of, configuration, endpoint, promised, wait_until
 from test_tls_modes import over_tls
 
 EVERY = 0.2
@@ -62,18 +62,31 @@ def endpoint_is(one, name, health, cause=None):
     return known if (known["health"], known["cause"]) == (health, cause) else None
 
 
-def wait_for(one, name, health, cause=None, seconds=10):
-    return wait_until(lambda: endpoint_is(one, name, health, cause), seconds, f"{name} {health} by {cause}, {one.api.endpoint(name)},")
+def wait_for(one, name, health, cause=None):
+    return wait_until(lambda: endpoint_is(one, name, health, cause), what=f"{name} {health} by {cause}, {one.api.endpoint(name)},")
 
 
-def last_outcome(one, name="e0"):
-    return one.api.endpoint(name)["check"]["outcome"]
+def last_check(one, name="e0"):
+    """None while its worker is too busy to say."""
+    return wait_until(lambda: one.api.endpoint(name)["check"], what="a check")
+
+
+def wait_for_outcome(api, outcome, health, endpoint="e0", backend="service"):
+    """Twice in a row; on a busy machine a check may be late now and then."""
+
+    def seen():
+        known = api.endpoint(endpoint, backend)
+        check = known["check"]  # none while its worker is too busy to say
+        return known if check and (check["outcome"], known["health"]) == (outcome, health) and check["in_a_row"] >= 2 else None
+
+    return wait_until(seen, what=f"{outcome} by {endpoint}, {api.endpoint(endpoint, backend)},")
 
 
 def served_by(one, count=10):
     return {one.get().body for _ in range(count)}
 
 
+@pytest.mark.prompt
 @pytest.mark.parametrize("workers", [1, 2])
 def test_an_endpoint_that_fails_its_checks_is_left_in_time_and_comes_back(ward, workers):
     one = ward(workers=workers)
@@ -83,7 +96,7 @@ def test_an_endpoint_that_fails_its_checks_is_left_in_time_and_comes_back(ward, 
     one.patients[0].status = "503 Service Unavailable"
     sick = time.monotonic()
     known = wait_for(one, "e0", "down", "backend_check_failed")
-    assert time.monotonic() - sick < 2 * EVERY + 1  # fall 2; the rest is the test's own
+    assert time.monotonic() - sick < promised(2 * EVERY + 1)  # fall 2; the rest is the test's own
     assert (known["check"]["state"], known["check"]["outcome"], known["check"]["status"]) == ("bad", "unwanted_status", 503)
     assert served_by(one) == {b"b"}
 
@@ -120,10 +133,7 @@ def test_only_one_worker_asks(ward):
 @pytest.mark.parametrize("expect, good", [([200], True), (["2xx"], True), ([204, "4xx"], False)])
 def test_which_answers_are_good_can_be_said(ward, expect, good):
     one = ward("ab", health=HTTP | {"expect": expect, "host": "shop.internal", "http": "/healthz?full=1"})
-    wait_until(lambda: one.api.endpoint("e0")["check"]["in_a_row"] >= 2, what="checks")
-    known = one.api.endpoint("e0")
-    assert known["check"]["outcome"] == ("answered" if good else "unwanted_status")
-    assert known["health"] == ("up" if good else "down")
+    wait_for_outcome(one.api, *(("answered", "up") if good else ("unwanted_status", "down")))
     assert (one.patients[0].checks[0].target, one.patients[0].checks[0].get("Host")) == ("/healthz?full=1", "shop.internal")
 
 
@@ -141,23 +151,23 @@ def test_a_single_endpoint_is_checked_and_requests_wait_until_it_is_back(router,
     one = router(configuration(backends=[backend_of(port, health=TCP)]))
     one.api = Api(one.admin)
     wait_for(one, "e0", "down", "backend_refused")  # nobody has asked for anything
-    assert last_outcome(one) == "not_connected"
+    assert last_check(one)["outcome"] == "not_connected"
     with one.dial() as client:
         client.send(request())
         wait_until(lambda: one.metric("ebbgate_requests_held") == 1, what="a request that waits")
         backend(awkward.named("back"), port=port)
         assert client.read_response().body == b"back"
-    assert wait_for(one, "e0", "up")["check"]["outcome"] == "connected"
+    wait_for_outcome(one.api, "connected", "up")
 
 
 def test_a_host_that_is_gone_is_noticed_without_any_request(router, backend):
     service = backend(awkward.named("gone"))
     one = router(configuration(backends=[backend_of(service.port, health=HTTP)]))
     one.api = Api(one.admin)
-    wait_until(lambda: one.api.endpoint("e0")["check"]["passed"] >= 1, what="a check")
+    wait_until(lambda: last_check(one)["passed"] >= 1, what="a check")
     swallow_packets(service.listener)
     wait_for(one, "e0", "down", "backend_connect_timeout")
-    assert last_outcome(one) == "connect_timeout"
+    wait_for_outcome(one.api, "connect_timeout", "down")
 
 
 @pytest.mark.parametrize("wish", ["drain", "maint"])
@@ -173,12 +183,12 @@ def test_draining_endpoints_go_on_being_checked(ward, wish):
 
 
 def test_checks_that_pass_do_not_cure_requests_that_hang(ward):
-    one = ward()
+    one = ward(health=HTTP | {"every": "500ms", "timeout": "500ms"})
     wait_until(lambda: len(one.patients[0].checks) >= 2, what="checks")
     stopping = threading.Event()
 
     def load():
-        with one.dial(timeout=30) as client:
+        with one.dial() as client:
             while not stopping.is_set():
                 client.send(request())
                 client.read_response()
@@ -187,11 +197,11 @@ def test_checks_that_pass_do_not_cure_requests_that_hang(ward):
     for thread in threads:
         thread.start()
     try:
-        wait_until(lambda: all(len(service.requests) > 40 for service in one.services), 20)
+        wait_until(lambda: all(len(service.requests) > 40 for service in one.services))
         one.patients[0].answers.clear()
         wait_for(one, "e0", "suspect", "backend_silent")
-        passed = one.api.endpoint("e0")["check"]["passed"]
-        wait_until(lambda: one.api.endpoint("e0")["check"]["passed"] >= passed + 5, what="checks that pass")
+        passed = last_check(one)["passed"]
+        wait_until(lambda: last_check(one)["passed"] >= passed + 5, what="checks that pass")
         known = one.api.endpoint("e0")
         assert (known["health"], known["cause"], known["check"]["state"]) == ("suspect", "backend_silent", "good")
         assert one.metric("ebbgate_endpoint_verdicts_total", to="up") == 0
@@ -201,7 +211,7 @@ def test_checks_that_pass_do_not_cure_requests_that_hang(ward):
         one.patients[0].answers.set()
         stopping.set()
         for thread in threads:
-            thread.join(30)
+            thread.join(PATIENCE)
 
 
 @pytest.mark.parametrize("serve, outcome", [
@@ -217,9 +227,7 @@ def test_checks_that_pass_do_not_cure_requests_that_hang(ward):
 def test_bad_answers_are_told_apart(router, backend, serve, outcome):
     one = router(configuration(backends=[backend_of(backend(serve).port, health=HTTP)]))
     one.api = Api(one.admin)
-    wait_until(lambda: one.api.endpoint("e0")["check"]["in_a_row"] >= 2, 10, what="checks")
-    assert last_outcome(one) == outcome
-    assert one.api.endpoint("e0")["health"] == ("up" if outcome == "answered" else "down")
+    wait_for_outcome(one.api, outcome, "up" if outcome == "answered" else "down")
 
 
 @pytest.mark.parametrize("health, good", [(HTTP, "answered"), (TCP, "secured")], ids=["http", "handshake"])
@@ -239,8 +247,7 @@ def test_tls_backends_are_checked_over_tls(router, backend, certificates, health
     one = router(configuration(backends=[backend_of(service.port), trusted, mistaken]))
     api = Api(one.admin)
     for name, outcome, state in (("trusted", good, "up"), ("mistaken", "not_secured", "down")):
-        wait_until(lambda: api.endpoint("one", name)["check"]["in_a_row"] >= 2, 10, what=f"checks of {name}, {api.endpoint('one', name)},")
-        assert (api.endpoint("one", name)["check"]["outcome"], api.endpoint("one", name)["health"]) == (outcome, state)
+        wait_for_outcome(api, outcome, state, "one", name)
     assert {"again.internal", "else.internal"} <= set(names)
     if health is HTTP:
         assert seen[0].target == "/healthz"
@@ -252,7 +259,7 @@ def test_endpoints_that_speak_http2_are_asked_in_it(router, backend):
     service = backend(http2.serving(lambda peer, asked: http2.reply(peer, asked, b"body", statuses[-1])))
     one = router(configuration(backends=[backend_of(service.port, protocol="h2c", health=HTTP)]))
     one.api = Api(one.admin)
-    wait_until(lambda: one.api.endpoint("e0")["check"]["passed"] >= 2, what="checks")
+    wait_until(lambda: last_check(one)["passed"] >= 2, what="checks")
     assert [(seen.method, seen.target, seen.get("user-agent")) for seen in service.requests[:1]] == [("GET", "/healthz", "ebbgate-check")]
     statuses.append(503)
     wait_for(one, "e0", "down", "backend_check_failed")
@@ -308,7 +315,7 @@ def test_show_stat_has_the_checks_in_haproxys_columns(ward, tmp_path):
     one = ward()
     one.patients[0].status = "503 Service Unavailable"
     wait_for(one, "e0", "down", "backend_check_failed")
-    wait_until(lambda: one.api.endpoint("e1")["check"]["in_a_row"] >= 2, what="checks")
+    wait_until(lambda: last_check(one, "e1")["in_a_row"] >= 2, what="checks")
     table = runtime(tmp_path / "run" / "gate.sock", "show stat").removeprefix("# ").splitlines()
     rows = {row["svname"]: row for row in csv.DictReader(table) if row["pxname"] == "service"}
     assert (rows["e0"]["status"], rows["e0"]["check_status"], rows["e0"]["check_code"], rows["e0"]["check_health"]) == ("DOWN", "L7STS", "503", "0")

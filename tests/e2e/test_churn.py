@@ -15,7 +15,6 @@ from router import PORTS, configuration, endpoint, wait_until
 
 CHANGES = 1000
 SECONDS = 60
-GAP_SECONDS_MIN = 0.045
 GROWTH_KIB_MAX = 8 << 10
 
 pytestmark = pytest.mark.slow
@@ -42,8 +41,8 @@ class Churn:
 
 @contextlib.contextmanager
 def wrk(url):
-    # A busy machine makes answers late; only one that never comes is a failure.
-    command = ["wrk", "-t1", "-c8", "--timeout", "20s", f"-d{SECONDS + 5}s", url]
+    # A busy machine makes answers late; only one that never comes is a failure. Nor does the load make it busy for others.
+    command = ["nice", "-n", "15", "wrk", "-t1", "-c8", "--timeout", "20s", f"-d{SECONDS + 5}s", url]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     result = {}
     try:
@@ -68,12 +67,13 @@ def test_a_thousand_changes_in_a_minute_lose_no_request(router, nginx, backend, 
         time.sleep(0.05)
     before, generation = one.rss_kib(), one.metric("ebbgate_config_generation")
     loads = [f"http://127.0.0.1:{one.port()}/small", f"https://127.0.0.1:{one.port('secure')}/small"]
-    with wrk(loads[0]) as plain, wrk(loads[1]) as tls, one.dial(timeout=30) as kept, one.dial("secure", tls=trusting_context(), timeout=30) as kept_tls:
+    with wrk(loads[0]) as plain, wrk(loads[1]) as tls, one.dial() as kept, one.dial("secure", tls=trusting_context()) as kept_tls:
         started = time.monotonic()
         for number in range(CHANGES):
             one.change(**churn.next(number))
-            # Changes closer together than the watch's quiet time count as one, so no catching up at once.
-            time.sleep(max(GAP_SECONDS_MIN, started + (number + 1) * SECONDS / CHANGES - time.monotonic()))
+            # Changes closer together than the watch's quiet time count as one.
+            wait_until(lambda: one.metric("ebbgate_config_generation") > generation + number, what="the change")
+            time.sleep(max(0, started + (number + 1) * SECONDS / CHANGES - time.monotonic()))
             if number % 10 == 0:
                 for client in (kept, kept_tls):  # connections that are as old as the load
                     client.send(request(target="/small"))
@@ -85,7 +85,6 @@ def test_a_thousand_changes_in_a_minute_lose_no_request(router, nginx, backend, 
         assert "Socket errors" not in result["output"] and "Non-2xx" not in result["output"], result["output"]
         assert int(re.search(r"(\d+) requests in", result["output"]).group(1)) > 1000
     wait_until(lambda: one.metric("ebbgate_config_snapshots_alive") <= 2, what="the end of the old configurations")
-    assert one.metric("ebbgate_config_generation") - generation >= 0.95 * CHANGES, "changes were left out"
     assert one.rss_kib() - before < GROWTH_KIB_MAX
     failed = {name: value for name, value in one.metrics().items() if name.startswith("ebbgate_requests_total") and 'code="200"' not in name}
     assert not failed

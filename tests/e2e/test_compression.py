@@ -65,7 +65,7 @@ def test_events_do_not_wait_for_each_other(router, backend):
         stream.read_request()
         stream.send(b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nTransfer-Encoding: chunked\r\n\r\n")
         stream.send(b"6\r\nfirst\n\r\n")
-        backend.released.wait(10)
+        backend.released.wait(60)
         stream.send(b"7\r\nsecond\n\r\n0\r\n\r\n")
 
     service = backend(serve)

@@ -7,13 +7,14 @@ import time
 import pytest
 
 import awkward
+import http2
 from curl import ask
 from http1 import Closed, request, response
 from router import PORTS, configuration
 from router import backend as backend_of
 
 SHORT = "300ms"
-IN_TIME = (0.25, 5.0)
+IN_TIME = (0.25, 9.0)  # not before its time, and before any default
 
 
 @pytest.fixture(params=["1.1", "2"])
@@ -119,16 +120,16 @@ def test_tunnel_has_limits_of_its_own(router, backend, limit, cause):
     """The time of the request is over when the tunnel begins."""
     one = router(timed(backend(awkward.upgrading()).port, timeouts={limit: "600ms", "request": SHORT, "try": SHORT}))
     with one.dial() as client:
+        started = time.monotonic()
         client.send(request(Connection="Upgrade", Upgrade="websocket"))
         assert client.read_response().status == 101
-        started = time.monotonic()
         with contextlib.suppress(Closed, ConnectionError):
             while limit == "tunnel_age":
                 client.send(b"ping")
                 client.read(4)
                 time.sleep(0.05)
         assert limit == "tunnel_age" or client.is_closed()
-        assert 0.5 < time.monotonic() - started < 5
+        assert 0.5 < time.monotonic() - started < IN_TIME[1]
     one.logged(status=101, cause=cause)
 
 
@@ -152,17 +153,42 @@ def test_callers_deadline_ends_a_stream_with_trailers(router, backend):
     one.logged(status=200, cause="request_timeout")
 
 
+def call(one, version, timeout):
+    """A call that is answered before its body is looked at. Not by curl over HTTP/2: version 7.88 misses the end of a 200 that
+    comes before it has sent the body, and waits for its own time-out."""
+    if version == "1.1":
+        return ask(one.port(), "/x.Y/Z", version, grpc_timeout=timeout, **CALL)
+    with http2.dial(one.port()) as client:
+        return client.get("POST", "/x.Y/Z", fields=call_fields(timeout), body=CALL["body"])
+
+
+def call_fields(timeout):
+    return [("content-type", "application/grpc"), ("te", "trailers"), ("grpc-timeout", timeout)]
+
+
 def test_deadline_that_has_passed_already_is_answered_at_once(router, backend, version):
     one = router(configuration(backend(awkward.stalling_after(b"")).port))
-    assert ask(one.port(), "/x.Y/Z", version, grpc_timeout="0n", **CALL).get("grpc-status") == "4"
+    assert call(one, version, "0n").get("grpc-status") == "4"
 
 
 def test_malformed_deadline_is_refused(router, backend, version):
     service = backend(awkward.named("x"))
     one = router(configuration(service.port))
-    assert ask(one.port(), "/x.Y/Z", version, grpc_timeout="1 second", **CALL).get("grpc-status") == "13"
+    assert call(one, version, "1 second").get("grpc-status") == "13"
     assert ask(one.port(), "/plain", version, grpc_timeout="1 second").status == 200
     assert len(service.requests) == 1
+
+
+@pytest.mark.parametrize("timeout, status", [("0n", "4"), ("1 second", "13")])
+def test_call_that_is_answered_before_its_body_has_come_may_end(router, backend, timeout, status):
+    one = router(configuration(backend(awkward.named("x")).port))
+    with http2.dial(one.port()) as client:
+        early = client.ask("POST", "/x.Y/Z", fields=call_fields(timeout), end=False)
+        answer = client.answer(early)
+        assert (answer.status, answer.get("grpc-status"), answer.whole) == (200, status, True)
+        client.send_body(early, CALL["body"], end=True)
+        assert client.get().status == 200
+        assert answer.reset is None
 
 
 def test_answer_in_time_is_untouched(router, backend, version):

@@ -5,7 +5,7 @@ import threading
 import pytest
 
 import awkward
-from http1 import request, response
+from http1 import PATIENCE, request, response
 from router import configuration, endpoint, wait_until
 from test_tunnels import upgraded
 
@@ -31,7 +31,7 @@ def holding(name):
     def serve(stream, known):
         while True:
             known.requests.append(stream.read_request())
-            assert known.released.wait(20)
+            assert known.released.wait(60)
             stream.send(response(name.encode()))
 
     return serve
@@ -81,7 +81,7 @@ def test_tunnel_lives_on_when_its_endpoint_comes_back(router, backend):
     one = router(configuration(backends=[{"name": "service", "endpoints": [endpoint(old.port, "old")]}]))
     with upgraded(one) as tunnel:
         for _ in range(3):
-            change(one, pair(old, new, "drain", drain={"deadline": "2s"}))
+            change(one, pair(old, new, "drain", drain={"deadline": "60s"}))
             assert one.get().body == b"new"
             change(one, [{"name": "service", "endpoints": [endpoint(old.port, "old")]}])
         tunnel.send(b"still here")
@@ -114,7 +114,7 @@ def test_flapping_under_load_loses_nothing(router, backend):
             endpoint(one_end.port, "a", state=states[turn % 4]), endpoint(other.port, "b", state=states[(turn + 2) % 4])]}])
     stop.set()
     for thread in threads:
-        thread.join(20)
+        thread.join(PATIENCE)
     assert set(statuses) == {200}
 
 

@@ -11,7 +11,7 @@ import pytest
 import awkward
 from admin_client import Api, timed
 from http1 import request, response
-from router import BINARY, PORTS, SANITIZED, backend as backend_of, configuration, wait_until
+from router import BINARY, PORTS, SANITIZED, backend as backend_of, configuration, promised, wait_until
 
 
 def drain_command(one, *arguments, port=None):
@@ -32,6 +32,7 @@ def released_after(service, seconds):
     return thread, moment
 
 
+@pytest.mark.prompt
 @pytest.mark.parametrize("workers", [1, 2])
 def test_receipt_comes_with_the_last_byte_and_other_endpoints_take_the_work(router, backend, workers):
     slow, other = backend(awkward.answering_late(response(b"slow"))), backend(awkward.named("other"))
@@ -52,14 +53,14 @@ def test_receipt_comes_with_the_last_byte_and_other_endpoints_take_the_work(rout
         thread.join()
         assert report["drained"], report
         assert client.read_response().body == b"slow"
-        if not SANITIZED:
-            assert told - moment[0] < 0.1
+        assert told - moment[0] < promised(0.1)
     assert api.endpoint("e0")["membership"] == "leaving"
     status, body, _ = api.call("DELETE", f"/api/v1/drains/{identity}")
     assert (status, body["state"]) == (200, "ended")
     assert api.endpoint("e0")["membership"] == "present"
 
 
+@pytest.mark.prompt
 def test_receipts_are_prompt(router, backend):
     """Of many drains in a row, each with one request in flight."""
     rounds = 20 if SANITIZED else 200
@@ -68,7 +69,7 @@ def test_receipts_are_prompt(router, backend):
     def serve(stream, owner):
         while True:
             owner.requests.append(stream.read_request())
-            gate.wait(30)
+            gate.wait(60)
             gate.clear()
             owner.moment = time.monotonic()
             stream.send(response(b"slow"))
@@ -89,8 +90,7 @@ def test_receipts_are_prompt(router, backend):
             assert client.read_response().body == b"slow"
             delays.append(told - slow.moment)
             api.call("DELETE", f"/api/v1/drains/{identity}")
-    if not SANITIZED:
-        assert sorted(delays)[int(0.99 * rounds) - 1] < 0.1, statistics.quantiles(delays, n=100)
+    assert sorted(delays)[int(0.99 * rounds) - 1] < promised(0.1), statistics.quantiles(delays, n=100)
 
 
 def test_endpoint_that_is_the_last_still_serves_and_is_not_drained(router, backend):
@@ -108,6 +108,7 @@ def test_endpoint_that_is_the_last_still_serves_and_is_not_drained(router, backe
         assert api.drain_state(identity, wait="5s")["drained"]
 
 
+@pytest.mark.prompt
 def test_command_waits_for_all_and_says_so(router, backend):
     slow, other = backend(awkward.answering_late(response(b"slow"))), backend(awkward.named("other"))
     one = router(configuration(slow.port))
@@ -115,8 +116,9 @@ def test_command_waits_for_all_and_says_so(router, backend):
         client.send(request())
         slow.wait_for_requests(1)
         one.change(backends=[backend_of(slow.port, other.port)])
-        ended = drain_command(one, "--endpoint", f"127.0.0.1:{slow.port}", "--timeout", "300ms")
-        assert ended.returncode == 3, ended
+        wait_until(lambda: len(Api(one.admin).get("/api/v1/endpoints")["endpoints"]) == 2, what="the second endpoint")
+        ended, took = timed(lambda: drain_command(one, "--endpoint", f"127.0.0.1:{slow.port}", "--timeout", "300ms"))
+        assert ended.returncode == 3 and 0.3 <= took < promised(2), (ended, took)
         assert "1 sent" in ended.stderr
         ended = drain_command(one, "--endpoint", f"127.0.0.1:{slow.port}", "--timeout", "300ms", "--json")
         assert ended.returncode == 3 and not json.loads(ended.stdout)["drained"], ended
@@ -177,6 +179,7 @@ def test_drains_of_endpoints_that_left_are_waited_for(router, backend):
         assert client.read_response().body == b"slow"
 
 
+@pytest.mark.prompt
 def test_drain_of_many_tunnels_ends_by_its_deadline(router, backend):
     count = 50 if SANITIZED else 500
 
@@ -195,13 +198,11 @@ def test_drain_of_many_tunnels_ends_by_its_deadline(router, backend):
         for _ in range(count):
             clients.append(one.dial())
             clients[-1].send(request(Connection="upgrade", Upgrade="x"))
-        service.wait_for_requests(count, 30)
-        wait_until(lambda: api.endpoint("e0")["in_flight"]["tunnels"] == count, 10, "all tunnels")
+        service.wait_for_requests(count)
+        wait_until(lambda: api.endpoint("e0")["in_flight"]["tunnels"] == count, what="all tunnels")
         report, took = timed(lambda: api.drain_state(api.drain("service/e0"), wait="30s"))
         assert report["drained"], report
-        assert took > 0.9
-        if not SANITIZED:
-            assert took < 1.2
+        assert 0.9 < took < promised(1.2)
     finally:
         for client in clients:
             client.close()

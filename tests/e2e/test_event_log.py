@@ -53,7 +53,7 @@ def test_a_drain_is_told_from_its_begin_to_its_end(router, backend):
 
     def slow(stream, _):
         stream.read_request()
-        release.wait(20)
+        release.wait(60)
         stream.send(response(b"done"))
 
     one = router(configuration(backend(slow).port, workers=2))

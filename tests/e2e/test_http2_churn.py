@@ -96,8 +96,8 @@ def test_nothing_is_left_behind(router, backend, seed):
         timeouts={"client_body": "1s", "client_write": "1s", "backend_body": "1s", "client_idle": "2s"}))
     with concurrent.futures.ThreadPoolExecutor(CLIENTS) as lanes:
         list(lanes.map(lambda index: moody_client(one, 1000 * seed + index), range(CLIENTS)))
-    wait_until(lambda: one.metric("ebbgate_exchanges") == 0, 10)
-    wait_until(lambda: one.metric("ebbgate_connections", side="client") == 0, 10)
+    wait_until(lambda: one.metric("ebbgate_exchanges") == 0)
+    wait_until(lambda: one.metric("ebbgate_connections", side="client") == 0)
     ended = one.metric("ebbgate_requests_total")
     assert ended > CLIENTS * ROUNDS
     wait_until(lambda: len(one.log()) == ended)  # each exactly once

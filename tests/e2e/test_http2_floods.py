@@ -10,6 +10,7 @@ import pytest
 
 import awkward
 import http2
+from http1 import PATIENCE
 from http2 import frame
 from router import SANITIZED, backend as backend_of, configuration, wait_until
 
@@ -103,7 +104,7 @@ def flood(connection, make, reads, rounds=ROUNDS_MAX):
     """Sends rounds until the router ends it; (rounds, what it said)."""
     said, index = bytearray(), 0
     connection.sendall(http2.PREFACE + http2.settings_frame())
-    connection.settimeout(10)
+    connection.settimeout(PATIENCE)
     with contextlib.suppress(ConnectionError):
         for index in range(rounds):
             connection.sendall(make(index))

@@ -5,7 +5,7 @@ import pytest
 
 import awkward
 import http2
-from http1 import response
+from http1 import PATIENCE, response
 from router import backend as backend_of, configuration, wait_until
 
 STREAMS_MAX = 128
@@ -39,7 +39,7 @@ def test_a_response_that_nobody_reads_ends_its_stream_only(router, backend):
 
 def test_a_slow_reader_is_not_a_stopped_one(router, backend):
     """Each piece that is taken begins the time anew."""
-    one = router(configuration(backend(awkward.answering(answer_by_target)).port) | {"timeouts": {"client_write": "700ms"}})
+    one = router(configuration(backend(awkward.answering(answer_by_target)).port) | {"timeouts": {"client_write": "1500ms"}})
     with http2.dial(one.port(), reads_on=False) as client:
         client.h2.increment_flow_control_window(1 << 24)
         stream, half = client.ask(target="/large"), None
@@ -49,7 +49,7 @@ def test_a_slow_reader_is_not_a_stopped_one(router, backend):
             with pytest.raises(TimeoutError):  # nothing comes for a while, and the stream stays
                 client.socket.settimeout(0.25)
                 client.receive()
-            client.socket.settimeout(10)
+            client.socket.settimeout(PATIENCE)
             client.h2.increment_flow_control_window(65535, stream)
             client.flush()
         client.h2.increment_flow_control_window(1 << 20, stream)

@@ -98,4 +98,4 @@ def test_memory_is_bounded_and_others_flow(router, nginx, nghttpd, certificates,
     assert growth < GROWTH_KIB_MAX
     for reader in readers:
         reader.socket.close()
-    wait_until(lambda: one.metric("ebbgate_exchanges") == 0, 10)
+    wait_until(lambda: one.metric("ebbgate_exchanges") == 0)

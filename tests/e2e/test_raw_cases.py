@@ -6,7 +6,7 @@ import pytest
 
 import awkward
 from conftest import io_uring_refusal
-from http1 import Closed
+from http1 import PATIENCE, Closed
 from raw_cases import CASES, Own
 from router import Router, configuration, wait_until
 
@@ -37,7 +37,7 @@ class Script:
             if turn is None:
                 self.got.append(bytes(stream.raw[stream.used:]))
                 return
-            stream.socket.settimeout(3)
+            stream.socket.settimeout(PATIENCE)
             try:
                 taken = stream.read(len(expected))
             except (Closed, TimeoutError):
@@ -78,7 +78,7 @@ def clear(router, backend):
 
 
 def read_exactly(client, expected):
-    client.socket.settimeout(5)
+    client.socket.settimeout(PATIENCE)
     try:
         return client.read(len(expected))
     except Closed as closed:

@@ -8,9 +8,9 @@ import time
 import pytest
 
 import awkward
-from http1 import Closed, request, response, swallow_packets
+from http1 import PATIENCE, Closed, request, response, swallow_packets
 from router import backend as backend_of
-from router import PORTS, configuration, wait_until
+from router import PORTS, configuration, promised, wait_until
 
 
 def dies_on_second(end):
@@ -56,7 +56,7 @@ def test_post_does_not_meet_a_connection_that_the_backend_closed_while_idle(rout
     service = backend(awkward.scripted(awkward.once_then(response(b"first"), close), awkward.named("fresh")))
     one = router(configuration(service.port))
     assert one.get().body == b"first"
-    assert closed.wait(5)
+    assert closed.wait(PATIENCE)
     with one.dial() as client:
         client.send(request("POST", body=b"once only"))
         assert client.read_response().body == b"fresh"
@@ -103,7 +103,7 @@ def lost_on_the_way(first, end, sent):
         backend.requests.append(stream.read_request())
         swallow_packets(stream.socket)
         stream.send(first)
-        assert sent.wait(10)
+        assert sent.wait(PATIENCE)
         end(stream)
 
     return serve
@@ -165,7 +165,7 @@ def test_requests_do_not_meet_a_backend_that_closes_idle_connections(router, bac
     def ask(seed):
         chance = random.Random(seed)
         with one.dial() as client:
-            for number in range(60):
+            for number in range(20):
                 time.sleep(chance.uniform(0, 0.18))
                 body = f"{seed}-{number}".encode()
                 method = chance.choice(["GET", "POST", "PUT"])
@@ -177,20 +177,21 @@ def test_requests_do_not_meet_a_backend_that_closes_idle_connections(router, bac
                 if (answer.status, answer.body) != (200, body):
                     failures.append((method, answer.start, answer.body))
 
-    threads = [threading.Thread(target=ask, args=(seed,)) for seed in range(6)]
+    threads = [threading.Thread(target=ask, args=(seed,)) for seed in range(18)]
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(60)
+        thread.join(PATIENCE)
     assert not failures
     posts = [seen.body for seen in service.requests if seen.method == "POST"]
     assert len(posts) == len(set(posts)), "a POST was executed twice"
 
 
+@pytest.mark.prompt
 def test_connection_is_given_up_before_the_time_that_the_backend_says(router, backend):
     service = backend(closing_when_idle(60, say=1))
     one = router(configuration(service.port))
     assert one.get().status == 200
     started = time.monotonic()
-    assert service.streams[0].is_closed(5)
-    assert 0.5 < time.monotonic() - started < 1
+    assert service.streams[0].is_closed()
+    assert 0.5 < time.monotonic() - started < promised(1)

@@ -11,7 +11,7 @@ import pytest
 
 import awkward
 from admin_client import runtime
-from http1 import request, response
+from http1 import PATIENCE, request, response
 from router import BINARY, backend as backend_of, configuration, wait_until
 
 
@@ -190,7 +190,7 @@ def test_columns_are_those_of_the_haproxy_that_is_installed(gate, tmp_path):
             assert gate.say(line) == runtime(socket, line), line
     finally:
         process.terminate()
-        process.wait(timeout=10)
+        process.wait(timeout=PATIENCE)
 
 
 def test_ctl_speaks_it(gate):

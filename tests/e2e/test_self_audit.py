@@ -9,7 +9,7 @@ import time
 import awkward
 import curl
 from admin_client import Api, runtime
-from http1 import request
+from http1 import PATIENCE, request
 from router import PORTS, configuration, endpoint, wait_until
 from test_tunnels import upgraded
 from test_udp import echo, udp_port  # noqa: F401 (a fixture)
@@ -25,7 +25,7 @@ def hit_and_run(port, stop):
     """Connections that come and go: whole requests, halves of them, and nothing at all."""
     while not stop.is_set():
         for sent in (request(Connection="close"), b"GET / HT", b""):
-            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 5) as client:
+            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), PATIENCE) as client:
                 client.sendall(sent)
                 if sent.endswith(b"\r\n\r\n"):
                     client.recv(65536)
@@ -58,7 +58,7 @@ def test_nothing_differs_while_everything_is_in_use(router, backend, nginx, echo
         tasks = [pool.submit(hit_and_run, one.port(), stop) for _ in range(2)] + [pool.submit(load_http2, one.port(), stop)]
         tasks.append(pool.submit(lambda: [one.get("/large") for _ in iter(stop.is_set, True)]))
         tasks.append(pool.submit(lambda: [one.get("/refused") for _ in iter(stop.is_set, True)]))
-        kinds, first, deadline = set(), runs(one), time.monotonic() + 60
+        kinds, first, deadline = set(), runs(one), time.monotonic() + 2 * PATIENCE
         while runs(one) < first + 4:
             assert time.monotonic() < deadline, "the audit does not run"
             report = api.get("/api/v1/audit")
@@ -71,7 +71,7 @@ def test_nothing_differs_while_everything_is_in_use(router, backend, nginx, echo
             time.sleep(0.1)
         stop.set()
         for task in tasks:
-            task.result(timeout=30)
+            task.result(timeout=PATIENCE)
     assert {"own", "listener", "client", "tunnel", "backend", "flow", "admin", "runtime", "log", "watch", "inherited"} <= kinds, kinds
     assert one.metric("ebbgate_audit_differences") == 0 and one.metric("ebbgate_audit_runs_total", outcome="incomplete") == 0
     assert "event=audit" not in one.error_text()
@@ -81,13 +81,13 @@ def test_all_that_is_held_is_all_that_is_open(router, nginx):
     one = router(configuration(nginx.port, **AUDITED))
     api = Api(one.admin)
     clients = [one.dial() for _ in range(20)]
-    wait_until(lambda: api.get("/api/v1/audit")["held"]["client"] == 20, 20, "twenty clients in the book")
+    wait_until(lambda: api.get("/api/v1/audit")["held"]["client"] == 20, what="twenty clients in the book")
     report = api.get("/api/v1/audit")
     # A file may be open in passing.
     assert report["open"] - sum(report["held"].values()) in (0, 1), report
     for client in clients:
         client.close()
-    wait_until(lambda: api.get("/api/v1/audit")["held"]["client"] == 0, 20, "no client in the book")
+    wait_until(lambda: api.get("/api/v1/audit")["held"]["client"] == 0, what="no client in the book")
     assert one.metric("ebbgate_audit_differences") == 0
 
 

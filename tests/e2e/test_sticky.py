@@ -174,14 +174,14 @@ def test_clients_of_a_draining_endpoint_stay_when_nobody_else_is_ready(router, s
 def test_a_draining_endpoint_may_keep_its_clients_to_the_deadline(router, backend, state, protocol):
     kind = awkward.named if protocol == "http1" else http2.naming
     services = {name: backend(kind(name)) for name in "abc"}
-    keep = {"sticky": {**STICKY, "drain": "keep"}, "drain": {"deadline": "2s"}, "protocol": protocol}
+    keep = {"sticky": {**STICKY, "drain": "keep"}, "drain": {"deadline": "4s"}, "protocol": protocol}
     one = router(configuration(backends=listed(services, **keep)))
     clients = Clients(one, 24)
     change(one, backends=listed(services, states={"b": {"state": state}}, **keep))
     clients.expect_at_home()
     assert all(one.get().body != b"b" for _ in range(8)), "somebody new came to it"
     bound = next(cookie for cookie, place in clients.homes.items() if place == "b")
-    wait_until(lambda: one.get(Cookie=bound).body != b"b", 10, "the deadline")
+    wait_until(lambda: one.get(Cookie=bound).body != b"b", what="the deadline")
     clients.expect_at_home(but="b")
 
 
@@ -267,7 +267,7 @@ def test_a_client_waits_for_its_endpoint_rather_than_move(router, backend):
 
     def slow(request):
         if request.target == "/slow":
-            release.wait(20)
+            release.wait(60)
         return response(b"a")
 
     services = {"a": backend(awkward.answering(slow)), "b": backend(awkward.named("b"))}

@@ -12,7 +12,7 @@ from router import backend as backend_of
 from router import configuration, wait_until
 
 SHORT = "300ms"
-IN_TIME = (0.25, 5.0)  # not before its time; and not long after, on a busy machine
+IN_TIME = (0.25, 9.0)  # not before its time, and before any default
 
 
 @contextlib.contextmanager
@@ -44,11 +44,10 @@ def test_slow_drip_of_a_head_does_not_extend_its_time(router, backend):
 
 def test_idle_client_connection_is_closed_without_a_word(router, backend):
     one = router(configuration(backend(awkward.named("x")).port, timeouts={"client_idle": SHORT}))
-    with one.dial() as client:
+    with one.dial() as client, takes_its_time():
         client.send(request())
         client.read_response()
-        with takes_its_time():
-            assert client.is_closed()
+        assert client.is_closed()
     assert one.metric("ebbgate_connections_closed_total", side="client", cause="client_idle_timeout") == 1
 
 
@@ -119,8 +118,8 @@ def test_response_body_that_stops_breaks_the_connection(router, backend):
 def test_pooled_connection_is_closed_when_not_needed(router, backend):
     service = backend(awkward.named("x"))
     one = router(configuration(backends=[backend_of(service.port, timeouts={"idle": SHORT})]))
-    one.get()
     with takes_its_time():
+        one.get()
         wait_until(lambda: one.metric("ebbgate_connections_closed_total", side="backend", cause="backend_idle_timeout") == 1)
 
 
@@ -129,9 +128,9 @@ def test_idle_tunnel_is_closed(router, backend):
     with one.dial() as client:
         client.send(request(Connection="Upgrade", Upgrade="websocket"))
         assert client.read_response().status == 101
-        client.send(b"ping")
-        assert client.read(4) == b"ping"
         with takes_its_time():
+            client.send(b"ping")
+            assert client.read(4) == b"ping"
             assert client.is_closed()
     one.logged(status=101, cause="tunnel_idle_timeout")
 
@@ -140,7 +139,7 @@ def test_tls_handshake_that_does_not_come_is_cut_off(router, backend, certificat
     settings = configuration(backend(awkward.named("x")).port, timeouts={"tls_handshake": SHORT})
     settings["listeners"][0].update(protocol="https", certificates=[certificates("localhost", "ecdsa", "localhost")])
     one = router(settings)
-    with one.dial() as client, takes_its_time():
+    with takes_its_time(), one.dial() as client:
         assert client.is_closed()
     assert one.metric("ebbgate_connections_closed_total", side="client", cause="client_tls_timeout") == 1
     assert one.get(tls=trusting_context()).status == 200
@@ -153,10 +152,11 @@ def test_time_outs_do_not_hit_what_makes_progress(router, backend):
         known.requests.append(stream.read_request())
         stream.send(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n")
         for piece in pieces:
-            time.sleep(0.1)
+            time.sleep(0.15)
             stream.send(piece)
 
-    one = router(configuration(backend(drip).port, timeouts={"backend_body": SHORT, "client_write": SHORT, "client_idle": SHORT}))
+    less = "1300ms"  # than all pieces take, and more than a busy machine makes one of them late
+    one = router(configuration(backend(drip).port, timeouts={"backend_body": less, "client_write": less, "client_idle": less}))
     assert one.get().body == b"".join(pieces)
 
 

@@ -9,7 +9,7 @@ import pytest
 
 import awkward
 import http2
-from http1 import response, trusting_context
+from http1 import PATIENCE, response, trusting_context
 from loop_server import LoopServer
 from router import backend as backend_of, configuration, wait_until
 
@@ -77,7 +77,7 @@ def talk(one, tls, conversation, **options):
         if context:
             context.set_alpn_protocols(["http/1.1"])
         uri = f"{'wss' if tls else 'ws'}://localhost:{one.port()}/chat?room=1"
-        async with websockets.connect(uri, ssl=context, max_size=SIZE_MAX, ping_interval=None, open_timeout=10, **options) as connection:
+        async with websockets.connect(uri, ssl=context, max_size=SIZE_MAX, ping_interval=None, open_timeout=PATIENCE, **options) as connection:
             return await asyncio.wait_for(conversation(connection), 60)
 
     return asyncio.run(run())
@@ -151,12 +151,12 @@ def test_one_message_of_16_mib(through, server, tls):
 
 
 def test_an_idle_tunnel_ends_and_a_busy_one_does_not(router, server):
-    one = router(configuration(server.port) | {"timeouts": {"tunnel_idle": "500ms"}})
+    one = router(configuration(server.port) | {"timeouts": {"tunnel_idle": "1500ms"}})
 
     async def conversation(connection):
-        for _ in range(5):  # longer than the time-out together, shorter each
+        for _ in range(8):  # longer than the time-out together, shorter each
             await asyncio.sleep(0.2)
-            await asyncio.wait_for(await connection.ping(), 5)
+            await asyncio.wait_for(await connection.ping(), PATIENCE)
         with pytest.raises(websockets.exceptions.ConnectionClosed):
             await connection.recv()
 
