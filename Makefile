@@ -34,7 +34,7 @@ lab: build ## endpoints leave and die under load, us beside HAProxy and nginx; L
 fuzz: ## every fuzzer for FUZZ_SECONDS (60)
 	@tools/deps build
 	@cmake --preset fuzz >/dev/null
-	@ninja -C build-fuzz -j $(JOBS)
+	@ninja -C build-fuzz -j $(JOBS) fuzzers
 	@tools/fuzz $(FUZZ_SECONDS)
 
 sim: ## SEEDS (100000) simulated runs, with sanitizers, from FIRST (1) on; about an hour
