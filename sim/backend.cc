@@ -177,6 +177,7 @@ void Backend::answer_after_thought(Connection& connection) {
 void Backend::answer(Connection& connection, Exchange& exchange) {
   if (ill_ == Ill::resets) return drop(connection, true);
   if (hangs()) {
+    if (ill_ == Ill::gray) ledger_.excuse(exchange.id, "never answered by one that answers others");
     connection.stalled = true;
     return;
   }

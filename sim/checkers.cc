@@ -36,14 +36,13 @@ void WorkerChecker::check_books() {
   expect(audit.without_deadline == 0, "everything live has a deadline", audit.without_deadline);
   expect(audit.missing_transitions == 0, "no machine met a pair that its table lacks", audit.missing_transitions);
   expect(audit.exchanges <= audit.clients, "each exchange has a client", audit.exchanges);
-  if (gate::Worker* worker = inhabitant_.worker(); worker != nullptr && ++audits_ % audits_between_looks == 0)
-    check_endpoints(*worker);
+  if (inhabitant_.worker() != nullptr && ++audits_ % audits_between_looks == 0) check_endpoints();
 }
 
 // One that was found dead, or has left, gets nothing new.
-void WorkerChecker::check_endpoints(gate::Worker& worker) {
+void WorkerChecker::check_endpoints() {
   std::map<std::uint64_t, Shunned> now;
-  for (const gate::EndpointFacts& facts : worker.endpoint_facts()) {
+  for (const gate::EndpointFacts& facts : inhabitant_.endpoint_facts()) {
     expect(facts.idle <= facts.connections, "idle connections are among the open ones", facts.idle);
     expect(facts.idle <= idle_max_[facts.backend], "no more connections are idle than may be", facts.idle);
     if (may_get_work(facts)) continue;
@@ -59,8 +58,8 @@ void WorkerChecker::check_endpoints(gate::Worker& worker) {
 }
 
 // Whatever was opened was closed, and for a reason.
-void WorkerChecker::check_causes(gate::Worker& worker) {
-  const observe::Counters counters = worker.collect();
+void WorkerChecker::check_causes() {
+  const observe::Counters counters = inhabitant_.collect();
   std::uint64_t closed[4] = {};
   for (std::size_t side = 0; side < std::size(closed); ++side) {
     for (const std::uint64_t count : counters.closed[side]) closed[side] += count;
@@ -85,11 +84,10 @@ void WorkerChecker::check_empty(std::size_t listed) {
   expect(audit.blocks_in_use == 0, "no block is left in use", audit.blocks_in_use);
   expect(!reactor_.timer_armed(), "no timer is left armed", 1);
   expect(audit.snapshots <= 1, "only the current snapshot is left", audit.snapshots);
-  gate::Worker* worker = inhabitant_.worker();
-  if (worker == nullptr) return;
+  if (inhabitant_.worker() == nullptr) return;
   expect(audit.endpoints == listed, "only the listed endpoints are left", audit.endpoints);
   expect(audit.probes == 0, "no probe is left", audit.probes);
-  check_causes(*worker);
+  check_causes();
 }
 
 }  // namespace ebb::sim

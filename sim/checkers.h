@@ -25,8 +25,8 @@ class WorkerChecker {
   void check_empty(std::size_t listed);
 
  private:
-  void check_endpoints(gate::Worker& worker);
-  void check_causes(gate::Worker& worker);
+  void check_endpoints();
+  void check_causes();
   void expect(bool holds, const char* what, std::uint64_t found);
 
   World& world_;

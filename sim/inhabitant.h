@@ -4,6 +4,8 @@
 
 #include <functional>
 #include <memory>
+#include <utility>
+#include <vector>
 
 #include "base/labels.h"
 #include "gate/worker.h"
@@ -19,11 +21,16 @@ class Inhabitant {
   virtual void apply(std::shared_ptr<const routes::Snapshot> snapshot) = 0;
   virtual void drain() = 0;
   virtual gate::Audit audit() = 0;
-  virtual gate::Worker* worker() { return nullptr; }  // null: it is none
+  virtual gate::Worker* worker() { return nullptr; }  // null: it is none, and what follows is not asked of it
+  virtual void change_endpoints(const gate::EndpointList& list) { worker()->change_endpoints(list); }
+  virtual std::vector<gate::EndpointFacts> endpoint_facts() { return worker()->endpoint_facts(); }
+  virtual observe::Counters collect() { return worker()->collect(); }
+  virtual void when_idle(std::uint64_t identity, std::move_only_function<void()> callback) {
+    worker()->when_idle(identity, std::move(callback));
+  }
 };
 
-using MakeInhabitant =
-    std::function<std::unique_ptr<Inhabitant>(reactor::Reactor&, const base::Labels&, gate::Siblings)>;
+using MakeInhabitant = std::function<std::unique_ptr<Inhabitant>(reactor::Reactor&, base::Labels&, gate::Siblings)>;
 
 // The real data plane.
 std::unique_ptr<Inhabitant> make_gate(reactor::Reactor& reactor, const base::Labels& labels, gate::Siblings siblings);

@@ -84,8 +84,8 @@ void Ledger::excuse_begun_at(const std::string& endpoint, const char* why) {
   }
 }
 
-void Ledger::begin_trouble(std::uint32_t backend, Toll toll, const char* why) {
-  troubles_.push_back({backend, toll, why, world_.now(), Instant::max()});
+void Ledger::begin_trouble(std::uint32_t backend, const char* why, std::string endpoint) {
+  troubles_.push_back({backend, why, std::move(endpoint), world_.now(), Instant::max()});
 }
 
 void Ledger::end_trouble(std::uint32_t backend) {
@@ -104,7 +104,8 @@ bool Ledger::forgiven(const Exchange& exchange) {
   if (fallen > 1 && exchange.attempts > retries_[exchange.backend]) return true;  // one after the other under it
   for (const Trouble& trouble : troubles_) {
     const bool met = trouble.backend == exchange.backend && exchange.sent_at <= trouble.until;
-    if (met && (trouble.toll == Toll::all || !repeats)) return true;
+    const bool there = trouble.endpoint.empty() || trouble.endpoint == exchange.endpoint;
+    if (met && there && !repeats) return true;
   }
   const auto known = std::ranges::find_if(swallowed_, [&](const Swallowed& one) {
     return !repeats && one.backend == exchange.backend && one.when >= exchange.sent_at;

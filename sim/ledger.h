@@ -86,9 +86,6 @@ struct Exchange {
   std::string cause;  // as the router says, if it refused
 };
 
-// What a trouble may cost the exchanges of its time.
-enum class Toll : std::uint8_t { the_unrepeatable, all };
-
 class Ledger {
  public:
   static constexpr std::uint64_t replay_bytes_max = 65536;  // of a request's body, as the router keeps it
@@ -111,8 +108,9 @@ class Ledger {
   // What an endpoint has in hand when something befalls it: all of it, or what cannot go elsewhere any more.
   void excuse_all_at(const std::string& endpoint, const char* why);
   void excuse_begun_at(const std::string& endpoint, const char* why);
-  // From now on, until it ends, some endpoint of the backend is ill in a way that shows to no request by itself.
-  void begin_trouble(std::uint32_t backend, Toll toll, const char* why);
+  // From now on, until it ends, some endpoint of the backend is ill in a way that shows to no request by itself: it may
+  // cost those that cannot be repeated. Of an endpoint that reads what comes it is known which ones those are.
+  void begin_trouble(std::uint32_t backend, const char* why, std::string endpoint = {});
   void end_trouble(std::uint32_t backend);
   // So many connections of the backend were closed with a request in them that nobody could name.
   void swallowed(std::uint32_t backend, std::size_t count);
@@ -136,8 +134,8 @@ class Ledger {
  private:
   struct Trouble {
     std::uint32_t backend;
-    Toll toll;
     const char* why;
+    std::string endpoint;  // empty: nobody knows what was on its way there
     Instant since;
     Instant until;
   };

@@ -2,6 +2,7 @@
 //
 //   ebbsim --seed N [--trace]                    one run; with every event
 //   ebbsim --seeds N [--start S] [--jobs J]      many; stops at the first failure unless --keep-going
+//   ... --scene NAME                             of that scene only
 #include <fmt/format.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -11,6 +12,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <memory>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -33,11 +35,22 @@ struct Options {
 // Of the run in progress, for the handler of a crash.
 Scenario* current_scenario = nullptr;
 std::uint64_t current_seed = 0;
+const ebb::sim::Scene* chosen_scene = nullptr;  // null: as the seed says
+
+std::string again(std::uint64_t seed) {
+  const std::string scene = chosen_scene == nullptr ? "" : fmt::format(" --scene '{}'", chosen_scene->name);
+  return fmt::format("ebbsim --seed {}{} --trace", seed, scene);
+}
+
+std::unique_ptr<Scenario> make_scenario(std::uint64_t seed) {
+  if (chosen_scene == nullptr) return std::make_unique<Scenario>(seed, ebb::sim::make_gate);
+  return std::make_unique<Scenario>(seed, *chosen_scene, ebb::sim::scene_time, ebb::sim::make_gate);
+}
 
 void report_failure(Scenario& scenario, std::uint64_t seed, std::string_view why) {
   std::string text = fmt::format("seed {} FAILED: {}\n  {}\n", seed, why, scenario.summary());
   for (const ebb::sim::Note& note : scenario.world().last_notes()) text += "  " + note.text() + "\n";
-  text += fmt::format("  again: ebbsim --seed {} --trace\n", seed);
+  text += fmt::format("  again: {}\n", again(seed));
   std::fputs(text.c_str(), stdout);
   std::fflush(stdout);
 }
@@ -56,7 +69,8 @@ struct Tally {
 };
 
 bool run_seed(std::uint64_t seed, bool trace, Tally& tally) {
-  Scenario scenario(seed, ebb::sim::make_gate);
+  const std::unique_ptr<Scenario> made = make_scenario(seed);
+  Scenario& scenario = *made;
   current_scenario = &scenario;
   current_seed = seed;
   scenario.world().print_notes(trace);
@@ -127,7 +141,7 @@ Tally run_many(const Options& options) {
         children.erase(children.begin() + static_cast<std::ptrdiff_t>(i));
         continue;
       }
-      fmt::print("seed {} CRASHED (status {})\n  again: ebbsim --seed {} --trace\n", child.next, status, child.next);
+      fmt::print("seed {} CRASHED (status {})\n  again: {}\n", child.next, status, again(child.next));
       total.failures += 1;
       const std::uint64_t after = child.next + options.jobs;
       if (options.keep_going && after < options.start + options.seeds) {
@@ -162,6 +176,9 @@ bool parse(int count, char** arguments, Options& options) {
       good = number(i, options.start);
     } else if (option == "--jobs") {
       good = number(i, options.jobs) && options.jobs > 0;
+    } else if (option == "--scene") {
+      chosen_scene = ++i < count ? ebb::sim::find_scene(arguments[i]) : nullptr;
+      good = chosen_scene != nullptr;
     } else if (option == "--trace") {
       options.trace = true;
     } else if (option == "--keep-going") {
@@ -179,7 +196,9 @@ bool parse(int count, char** arguments, Options& options) {
 int main(int count, char** arguments) {
   Options options;
   if (!parse(count, arguments, options)) {
-    std::fputs("usage: ebbsim --seed N [--trace] | --seeds N [--start S] [--jobs J] [--keep-going]\n", stderr);
+    std::fputs(
+        "usage: ebbsim --seed N [--trace] | --seeds N [--start S] [--jobs J] [--keep-going], each [--scene NAME]\n",
+        stderr);
     return 2;
   }
   std::signal(SIGABRT, on_crash);

@@ -15,9 +15,9 @@ constexpr Duration timer_slack = milliseconds{100};
 void Receipts::ask(Request request) {
   const auto missing = std::make_shared<std::size_t>(request.workers.size());
   Backend* process = request.process;
-  for (const auto& [reactor, worker] : request.workers) {
-    reactor->post([this, worker, process, missing, identity = request.identity, withdrawn = request.withdrawn] {
-      worker->when_idle(identity, [this, process, missing, withdrawn] {
+  for (const auto& [reactor, inhabitant] : request.workers) {
+    reactor->post([this, inhabitant, process, missing, identity = request.identity, withdrawn = request.withdrawn] {
+      inhabitant->when_idle(identity, [this, process, missing, withdrawn] {
         if (--*missing == 0 && !withdrawn()) drained(*process);
       });
     });

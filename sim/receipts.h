@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "gate/worker.h"
 #include "sim/backend.h"
+#include "sim/inhabitant.h"
 #include "sim/sim_reactor.h"
 
 namespace ebb::sim {
@@ -19,7 +19,7 @@ class Receipts {
     std::uint64_t identity = 0;
     Instant by = Instant::max();
     std::function<bool()> withdrawn{};  // it takes work again, or did meanwhile
-    std::vector<std::pair<SimReactor*, gate::Worker*>> workers{};
+    std::vector<std::pair<SimReactor*, Inhabitant*>> workers{};
   };
 
   Receipts(World& world, Ledger& ledger) : world_(world), ledger_(ledger) {}

@@ -8,7 +8,6 @@ namespace {
 
 constexpr std::uint64_t steps_max = 5'000'000;  // beyond it something turns in a circle
 constexpr Duration storm_time = seconds{6};
-constexpr Duration scene_time = seconds{8};
 constexpr std::uint32_t scenes_of_thousand = 300;  // runs that are one
 constexpr Duration settle_time = seconds{400};     // a black-holed client notices after minutes
 constexpr Duration calm_time = seconds{120};       // large bodies over pooled connections that are still slow

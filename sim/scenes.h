@@ -12,6 +12,8 @@
 
 namespace ebb::sim {
 
+inline constexpr Duration scene_time = seconds{8};
+
 struct Stage {
   World& world;
   Site& site;

@@ -60,8 +60,7 @@ void keep_alive_race(Stage& stage) { close_idle(stage, Way::open); }
 
 void lost_fins(Stage& stage) {
   close_idle(stage, Way::loses_fins);
-  for (std::uint32_t i = 0; i < stage.site.groups().size(); ++i)
-    stage.ledger.begin_trouble(i, Toll::the_unrepeatable, "its FINs are lost");
+  for (std::uint32_t i = 0; i < stage.site.groups().size(); ++i) stage.ledger.begin_trouble(i, "its FINs are lost");
 }
 
 // New ones join; with slow start in some runs.

@@ -12,13 +12,12 @@ namespace {
 
 using Fate = void (*)(Backend& process);
 
-// `toll`: what may be lost meanwhile, beyond what the endpoint itself can name.
 struct Death {
   const char* why;
-  Toll toll;
   Fate strike;
   Fate cure;
   Duration lasts_min = milliseconds{500};
+  bool reads = false;  // so that it can say what it was asked
 };
 
 // A worker takes an endpoint for silent if it is too unlikely that those who wait are slow by nature, which takes
@@ -43,7 +42,7 @@ void play(Stage& stage, const Death& death) {
   const Duration sound = stage.world.draw(seconds{1}, seconds{2});
   const Duration ill = stage.world.draw(death.lasts_min, death.lasts_min + seconds{3});
   stage.world.after(sound, [=] {
-    stage.ledger.begin_trouble(index, death.toll, death.why);
+    stage.ledger.begin_trouble(index, death.why, death.reads ? process->name() : "");
     death.strike(*process);
   });
   stage.world.after(sound + ill, [=] {
@@ -56,20 +55,17 @@ void play(Stage& stage, const Death& death) {
 void recover(Backend& process) { process.recover(); }
 void find_way(Backend& process) { process.find_way(); }
 
-constexpr Death node_death{"packets to it vanish", Toll::the_unrepeatable,
-                           [](Backend& process) { process.lose_way(Way::swallows); }, find_way};
-constexpr Death link_down{"its link is down", Toll::the_unrepeatable,
-                          [](Backend& process) { process.lose_way(Way::unreachable); }, find_way};
-constexpr Death frozen{"its process is stopped", Toll::the_unrepeatable,
-                       [](Backend& process) { process.fall_ill(Ill::frozen); }, recover};
+constexpr Death node_death{"packets to it vanish", [](Backend& process) { process.lose_way(Way::swallows); }, find_way};
+constexpr Death link_down{"its link is down", [](Backend& process) { process.lose_way(Way::unreachable); }, find_way};
+constexpr Death frozen{"its process is stopped", [](Backend& process) { process.fall_ill(Ill::frozen); }, recover};
 // What it was asked it never answers, cured or not: that must be found out while it answers nobody.
-constexpr Death mute{"it answers nothing", Toll::the_unrepeatable,
-                     [](Backend& process) { process.fall_ill(Ill::mute); }, recover, seconds{3}};
-// As long as it answers some, nobody can tell that it will never answer the others.
-constexpr Death gray{"it answers some", Toll::all, [](Backend& process) { process.fall_ill(Ill::gray); }, recover};
-constexpr Death resets{"it resets what it accepts", Toll::the_unrepeatable,
-                       [](Backend& process) { process.fall_ill(Ill::resets); }, recover};
-constexpr Death killed{"its process is killed", Toll::the_unrepeatable, [](Backend& process) { process.kill(); },
+constexpr Death mute{"it answers nothing", [](Backend& process) { process.fall_ill(Ill::mute); }, recover, seconds{3},
+                     true};
+// As long as it answers some, nobody can tell that it will never answer the others: those it names itself.
+constexpr Death gray{"it answers some", [](Backend& process) { process.fall_ill(Ill::gray); }, recover,
+                     milliseconds{500}, true};
+constexpr Death resets{"it resets what it accepts", [](Backend& process) { process.fall_ill(Ill::resets); }, recover};
+constexpr Death killed{"its process is killed", [](Backend& process) { process.kill(); },
                        [](Backend& process) { process.start(); }};
 
 constexpr Scene scenes[] = {

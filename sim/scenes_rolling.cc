@@ -20,7 +20,7 @@ void end(const Stage& stage, std::uint32_t group, Backend& process, End how) {
     case End::terminate: return process.terminate();
     case End::kill: return process.kill();
     case End::vanish:
-      stage.ledger.begin_trouble(group, Toll::the_unrepeatable, "its address is a black hole");
+      stage.ledger.begin_trouble(group, "its address is a black hole");
       process.lose_way(Way::swallows);
       return process.kill();
   }

@@ -112,8 +112,8 @@ void Site::tell(std::size_t index) {
   const auto list = std::make_shared<const gate::EndpointList>(this->list(groups_[index]));
   world_.note("tell", index, list->endpoints.size());
   for (Place& place : workers_) {
-    if (gate::Worker* worker = place.inhabitant->worker())
-      place.reactor->post([worker, list] { worker->change_endpoints(*list); });
+    if (place.inhabitant->worker() == nullptr) continue;
+    place.reactor->post([inhabitant = place.inhabitant.get(), list] { inhabitant->change_endpoints(*list); });
   }
   ask_for_receipts();
 }
@@ -183,7 +183,7 @@ void Site::ask_for_receipts() {
     };
     for (Place& place : workers_) {
       if (place.inhabitant->worker() == nullptr) return;
-      request.workers.emplace_back(place.reactor.get(), place.inhabitant->worker());
+      request.workers.emplace_back(place.reactor.get(), place.inhabitant.get());
     }
     receipts_.ask(std::move(request));
   }

@@ -1,10 +1,12 @@
-// The checkers are only worth what they catch: each broken relay must be caught, the sound one must not.
+// The checkers are only worth what they catch: each broken relay and each broken gate must be caught, sound ones must
+// not.
 #include "sim/checkers.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "sim/scenario.h"
+#include "tests/sim/broken_gate.h"
 #include "tests/sim/relay.h"
 
 namespace ebb::sim {
@@ -56,6 +58,47 @@ TEST(Checkers, LetASoundRelayPass) {
   EXPECT_EQ(first_failure(Fault::none, sunshine), "");
   EXPECT_EQ(first_failure(Fault::none, Climate{.nasty_links = true, .relay_only = true}), "");
 }
+
+struct FlawCase {
+  Flaw flaw;
+  const char* scene;
+  const char* caught_as;
+};
+
+// The failure of the first seed that has one; "" if none has.
+std::string first_failure(Flaw flaw, const char* scene) {
+  for (std::uint64_t seed = 1; seed <= 5 * seeds; ++seed) {  // of which few draw a cookie, or a limit that is felt
+    Scenario scenario(seed, *find_scene(scene), scene_time, make_broken_gate(flaw));
+    if (!scenario.run()) return scenario.world().failure();
+  }
+  return "";
+}
+
+class GateCheckers : public testing::TestWithParam<FlawCase> {};
+
+TEST_P(GateCheckers, CatchABrokenGate) {
+  EXPECT_THAT(first_failure(GetParam().flaw, GetParam().scene), testing::HasSubstr(GetParam().caught_as));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    EachFlaw, GateCheckers,
+    testing::Values(FlawCase{Flaw::hears_of_no_change, "churn", "reached an endpoint that had left"},
+                    FlawCase{Flaw::says_drained_at_once, "churn", "drained was said while exchange"},
+                    FlawCase{Flaw::never_says_drained, "churn", "a drain went on beyond its deadline"},
+                    FlawCase{Flaw::passes_its_cookie_on, "churn", "a backend saw the router's cookie"},
+                    FlawCase{Flaw::forgets_who_was_bound, "churn", "moved away from an endpoint that is well"},
+                    FlawCase{Flaw::hoards_idle_connections, "growing", "no more connections are idle than may be"},
+                    FlawCase{Flaw::indulges_leaky_clients, "leaky client", "a leaky client holds"},
+                    FlawCase{Flaw::uses_what_it_calls_dead, "growing", "shunned"},
+                    FlawCase{Flaw::tries_once, "kill", "lost without a reason"},
+                    FlawCase{Flaw::gives_up_soon, "gray", "lost without a reason"},
+                    FlawCase{Flaw::refuses_without_a_cause, "gray", "was refused without a cause"},
+                    FlawCase{Flaw::closes_without_a_cause, "growing", "each client connection ends with a cause"},
+                    FlawCase{Flaw::blames_itself, "growing", "nothing ends because of a bug"},
+                    FlawCase{Flaw::leaves_one_waiting, "growing", "nobody waits in a queue"},
+                    FlawCase{Flaw::keeps_an_endpoint, "growing", "only the listed endpoints are left"}));
+
+TEST(GateCheckers, LetASoundGatePass) { EXPECT_EQ(first_failure(Flaw::none, "churn"), ""); }
 
 }  // namespace
 }  // namespace ebb::sim

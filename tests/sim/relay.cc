@@ -154,7 +154,7 @@ class Relay final : public Inhabitant, public reactor::Handler {
 }  // namespace
 
 MakeInhabitant make_relay(Fault fault) {
-  return [fault](reactor::Reactor& reactor, const base::Labels&, const gate::Siblings&) {
+  return [fault](reactor::Reactor& reactor, base::Labels&, const gate::Siblings&) {
     return std::make_unique<Relay>(reactor, fault);
   };
 }

@@ -13,7 +13,7 @@ class Scenes : public testing::TestWithParam<const Scene*> {};
 TEST_P(Scenes, LoseNothingThatCanBeSaved) {
   std::uint64_t answered = 0;
   for (std::uint64_t seed = 1; seed <= 3; ++seed) {
-    Scenario scenario(seed, *GetParam(), seconds{8}, make_gate);
+    Scenario scenario(seed, *GetParam(), scene_time, make_gate);
     EXPECT_TRUE(scenario.run()) << "seed " << seed << ": " << scenario.world().failure();
     answered += scenario.ledger().count(Outcome::answered);
   }

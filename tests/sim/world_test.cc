@@ -2,10 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <filesystem>
-#include <fstream>
-#include <sstream>
-
 #include "sim/scenario.h"
 #include "tests/sim/relay.h"
 
@@ -65,20 +61,6 @@ TEST(World, GivesTheSameTraceForTheSameSeed) {
     EXPECT_EQ(trace_of(seed, make_gate), trace_of(seed, make_gate)) << "seed " << seed;
   }
   EXPECT_NE(trace_of(1, make_gate), trace_of(2, make_gate));
-}
-
-// Each line of sim/seeds.txt is a seed that once failed, and why.
-TEST(Regression, SeedsThatOnceFailedPass) {
-  const auto list = std::filesystem::path(__FILE__).parent_path() / "../../sim/seeds.txt";
-  std::ifstream file(list);
-  ASSERT_TRUE(file) << list;
-  for (std::string line; std::getline(file, line);) {
-    if (line.empty() || line.front() == '#') continue;
-    std::uint64_t seed = 0;
-    ASSERT_TRUE(std::istringstream(line) >> seed) << line;
-    Scenario scenario(seed, make_gate);
-    EXPECT_TRUE(scenario.run()) << "seed " << line << ": " << scenario.world().failure();
-  }
 }
 
 }  // namespace

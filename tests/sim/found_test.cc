@@ -1,0 +1,125 @@
+// What seeds have found, as scripts: a seed means something else after the next change of what is drawn. Each builds
+// the moment that went wrong, and says that it was met.
+#include <gtest/gtest.h>
+
+#include "tests/sim/small_world.h"
+
+namespace ebb::sim {
+namespace {
+
+using base::Cause;
+
+routes::BackendModel backend() {
+  routes::BackendModel model;
+  model.balance = routes::Balance::round_robin;
+  model.retries = 2;
+  return model;
+}
+
+Exchange get(std::uint64_t bytes) { return {.method = "GET", .plan = {.bytes = bytes}}; }
+
+Exchange post() {
+  return {.method = "POST", .request_body = BodyKind::length, .request_bytes = 500, .plan = {.bytes = 100}};
+}
+
+// A POST crosses the FIN of an endpoint that stops between accepting the connection and reading from it. The FIN proves
+// that nothing had arrived, on a new connection too: another endpoint gets the request.
+TEST(Found, PostThatCrossesAFinOnANewConnectionIsSentAgain) {
+  std::uint64_t crossed = 0;
+  for (Duration stop = milliseconds{10}; stop < milliseconds{11}; stop += microseconds{5}) {
+    for (const std::size_t victim : {0, 1}) {
+      SmallWorld small(backend(), 2);
+      small.ask(milliseconds{10}, {post()});
+      small.at(stop, [&] { small.process(victim).terminate(); });
+      small.run(seconds{2});
+      ASSERT_EQ(small.world.failure(), "") << stop.count();
+      const Exchange& exchange = small.ledger.all().front();
+      const bool replayed = small.retries(Cause::backend_closed) > 0;
+      if (replayed) EXPECT_EQ(exchange.outcome, Outcome::answered) << stop.count();
+      crossed += replayed ? 1 : 0;
+    }
+  }
+  EXPECT_GT(crossed, 0u);
+}
+
+// An endpoint that answered nobody is well again. The one request that is let through to it is answered at once, and
+// the answer takes longer to read than the time that was left for its first byte.
+TEST(Found, AnswerToATrialMayTakeItsTime) {
+  SmallWorld small(backend(), 2);
+  const std::vector<Exchange> long_answers(20, get(300'000));
+  for (int i = 0; i < 12; ++i)
+    small.ask(milliseconds{10 + 7 * i}, long_answers, {.read_gap = milliseconds{100}, .pause = milliseconds{20}});
+  small.at(seconds{1}, [&] { small.process(0).fall_ill(Ill::mute); });
+  small.run(seconds{4});
+  ASSERT_EQ(small.world.failure(), "");
+  ASSERT_EQ(small.facts(0).health, lifecycle::Health::suspect);
+  const std::uint64_t before = small.facts(0).tally.requests;
+  const Instant recovered = small.world.now();
+  small.process(0).recover();
+  small.run(seconds{20});
+  EXPECT_EQ(small.world.failure(), "");
+  EXPECT_EQ(small.facts(0).health, lifecycle::Health::up);
+  EXPECT_GT(small.facts(0).tally.requests, before);
+  std::uint64_t slow_there = 0;
+  for (const Exchange& exchange : small.ledger.all()) {
+    const bool there = exchange.endpoint == small.process(0).name() && exchange.sent_at > recovered;
+    if (there && exchange.outcome == Outcome::answered && exchange.ended_at - exchange.sent_at > milliseconds{300})
+      slow_there += 1;
+  }
+  EXPECT_GT(slow_there, 0u);
+}
+
+// An endpoint is out of reach, and leaves. What still waits for a connection to it at the deadline of the drain goes to
+// another, whatever its method: nothing of it was sent.
+TEST(Found, WhatStillConnectsAtTheDrainDeadlineGoesElsewhere) {
+  routes::BackendModel model = backend();
+  model.drain_deadline = milliseconds{100};
+  SmallWorld small(std::move(model), 2);
+  small.process(0).lose_way(Way::swallows);
+  for (int i = 0; i < 6; ++i) small.ask(milliseconds{10}, {post()});
+  small.at(milliseconds{12}, [&] {
+    small.site.set_standing(0, 0, Standing::leaving);
+    small.site.tell(0);
+  });
+  small.run(milliseconds{50});
+  EXPECT_GT(small.facts(0).in_flight.connecting, 0u);
+  small.run(seconds{5});
+  EXPECT_EQ(small.world.failure(), "");
+  EXPECT_EQ(small.ledger.count(Outcome::answered), 6u);
+  EXPECT_GT(small.retries(Cause::drain_deadline), 0u);
+}
+
+// The router's part is done when the kernel has the end of the answer; the client still reads when its idle time is
+// over.
+TEST(Found, ClientThatStillReadsItsAnswerWhenItsIdleTimeIsOverGetsItWhole) {
+  routes::Timeouts timeouts;
+  timeouts.client_idle = milliseconds{500};
+  SmallWorld small(backend(), 1, timeouts);
+  small.ask(milliseconds{10}, {get(600'000)}, {.read_max = 10'000, .read_gap = milliseconds{100}});
+  small.run(seconds{30});
+  EXPECT_EQ(small.world.failure(), "");
+  EXPECT_EQ(small.ledger.count(Outcome::answered), 1u);
+  const observe::Counters counters = small.place().inhabitant->collect();
+  const auto& closed = counters.closed[static_cast<std::size_t>(base::Side::client)];
+  EXPECT_EQ(closed[static_cast<std::size_t>(Cause::client_idle_timeout)], 1u);
+}
+
+// A listener is removed while a connection waits in its queue, or comes just then: it is served all the same.
+TEST(Found, ConnectionInTheQueueOfARemovedListenerIsServed) {
+  std::uint64_t at_once = 0;
+  for (Duration came = microseconds{9'000}; came < microseconds{10'500}; came += microseconds{10}) {
+    SmallWorld small(backend(), 1);
+    small.ask(came, {get(100)});
+    small.at(milliseconds{10}, [&] { small.site.move_listener(); });
+    small.run(seconds{2});
+    ASSERT_EQ(small.world.failure(), "") << came.count();
+    const Exchange& exchange = small.ledger.all().front();
+    EXPECT_EQ(exchange.outcome, Outcome::answered) << came.count();
+    // Not refused, and asked while the listener was gone.
+    at_once += exchange.sent_at > Instant{milliseconds{10}} && exchange.asked == 1 ? 1 : 0;
+  }
+  EXPECT_GT(at_once, 0u);
+}
+
+}  // namespace
+}  // namespace ebb::sim

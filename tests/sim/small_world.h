@@ -1,0 +1,67 @@
+// A world that a test sets up by hand: one backend behind one worker, links of 100 us, and clients that ask what the
+// test says, when it says. The Ledger and the checkers judge as always.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "sim/client.h"
+#include "sim/site.h"
+
+namespace ebb::sim {
+
+class SmallWorld {
+ public:
+  SmallWorld(routes::BackendModel model, std::uint32_t endpoints, const routes::Timeouts& timeouts = {}) {
+    network.set_link({});
+    model.name = "b0";
+    site.add_group(std::move(model), {}, endpoints);
+    site.start({.timeouts = timeouts, .limits = {}, .sockets = {}, .listener = *base::Address::parse("10.0.0.1:8080")},
+               1, make_gate);
+  }
+
+  // Asks one after another, from a client of its own.
+  void ask(Duration at, std::vector<Exchange> exchanges, ClientScript script = {}) {
+    script.from = *base::Address::parse("10.200." + std::to_string(clients_.size()) + ".1:1000");
+    script.idle_limit = site.settings().timeouts.client_idle;
+    for (Exchange& exchange : exchanges) script.exchanges.push_back(ledger.add(std::move(exchange)).id);
+    clients_.push_back(std::make_unique<Client>(
+        Client::Surroundings{world, network, ledger, [this] { return site.settings().listener; }, [] { return true; },
+                             true},
+        std::move(script)));
+    world.at(Instant{at}, [client = clients_.back().get()] { client->start(); });
+  }
+  void at(Duration when, World::Task task) { world.at(Instant{when}, std::move(task)); }
+  // Until that moment, or until something fails.
+  void run(Duration until) {
+    bool reached = false;
+    world.at(Instant{until}, [&reached] { reached = true; });
+    while (!reached && !world.failed()) {
+      world.step();
+      place().checker->after_step();
+    }
+  }
+
+  Site::Place& place() { return site.workers().front(); }
+  Backend& process(std::size_t index) { return *site.groups().front().endpoints[index].process; }
+  gate::EndpointFacts facts(std::size_t index) {
+    const std::string& name = site.groups().front().endpoints[index].name;
+    for (gate::EndpointFacts& one : place().inhabitant->endpoint_facts())
+      if (one.name == name) return one;
+    return {};
+  }
+  std::uint64_t retries(base::Cause cause) {
+    return place().inhabitant->collect().retries[static_cast<std::size_t>(cause)];
+  }
+
+  World world{1};
+  Network network{world};
+  Ledger ledger{world};
+  Site site{world, network, ledger};
+
+ private:
+  std::vector<std::unique_ptr<Client>> clients_;
+};
+
+}  // namespace ebb::sim
