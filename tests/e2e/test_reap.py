@@ -13,9 +13,9 @@ import pytest
 
 import namespaces
 from reaper import Reaper, service, tracked, translate
-from router import BINARY, PORTS, SANITIZED, wait_until
+from router import BINARY, PORTS, promised, wait_until
 
-PROMISE = 3 if SANITIZED else 1  # seconds; sanitizers make everything slower, not the promise longer
+PROMISE = promised(1)
 
 
 @pytest.fixture
@@ -72,6 +72,7 @@ class Town:
         return self.wire.pair(self.listener, host)
 
 
+@pytest.mark.prompt
 def test_stale_ends_within_a_second_and_the_living_stay(wire, reaper):
     town = Town(wire)
     stale = [town.pair("10.99.0.7") for _ in range(20)]
@@ -98,7 +99,7 @@ def test_without_act_nothing_ends_and_the_log_says_what_would(wire, reaper):
     stale, living = town.pair("10.99.0.7"), town.pair("10.99.0.8")
     one = reaper({"act": False}, service(town.at("10.99.0.7"), town.at("10.99.0.8")))
     one.know(service(town.at("10.99.0.8")))
-    said = wait_until(lambda: one.events("would_end"), seconds=10, what="the log")
+    said = wait_until(lambda: one.events("would_end"), what="the log")
     assert len(said) == 1 and said[0]["peer"] == "10.99.0.7:%d" % town.port
     assert lives(stale) and lives(living) and not one.events("ended")
     one.set_policy({"act": True, "allow": [{"netns": [wire.near]}], "endpoints": str(one.truth_file)})  # from now on it is meant
@@ -146,12 +147,13 @@ def test_the_budget_bounds_what_a_minute_may_cost(wire, reaper):
     town = Town(wire)
     stale = [town.pair("10.99.0.7") for _ in range(10)]
     one = reaper({"budget": 3}, gone=["10.99.0.7"])
-    wait_until(lambda: len(one.events("over_budget")) == 7, seconds=20, what="the log of refusals")
+    wait_until(lambda: len(one.events("over_budget")) == 7, what="the log of refusals")
     assert len(one.events("ended")) == 3
     ended = select.select([mine for mine, _ in stale], [], [], 0)[0]
     assert len(ended) == 3 and sum(lives(pair) for pair in stale if pair[0] not in ended) == 7
 
 
+@pytest.mark.prompt
 def test_who_leaves_drains_until_the_grace_is_over(wire, reaper):
     town = Town(wire)
     leaving, living = town.pair("10.99.0.7"), town.pair("10.99.0.8")
@@ -197,6 +199,7 @@ def test_silence_and_idleness_beyond_a_limit(wire, reaper):
     assert lives(busy)
 
 
+@pytest.mark.prompt
 def test_behind_a_service_address_the_entry_of_connection_tracking_goes_too(wire, reaper):
     town = Town(wire)
     wire.ip(wire.near, "route add default via 10.99.0.2")
@@ -219,6 +222,7 @@ def test_behind_a_service_address_the_entry_of_connection_tracking_goes_too(wire
     assert not select.select([living], [], [], 0)[0]
 
 
+@pytest.mark.prompt
 def test_pods_are_translated_by_their_node(wire, reaper):
     """The reaper runs on the node (the near side), the client in a pod behind it."""
     pod = f"ebb-r-pod-{os.getpid()}"
@@ -249,11 +253,11 @@ def test_a_file_that_is_wrong_is_refused_whole_and_the_old_one_stays(wire, reape
     pair = town.pair("10.99.0.7")
     one = reaper({}, service(town.at("10.99.0.7"), town.at("10.99.0.8")))
     one._replace(one.truth_file, "services:\n  - {name: shop, endpoint: []}\n")
-    said = wait_until(lambda: one.events("endpoints_refused"), seconds=10, what="the refusal")[0]
+    said = wait_until(lambda: one.events("endpoints_refused"), what="the refusal")[0]
     assert "endpoints.yaml:2:" in said["reason"] and "did you mean `endpoints`?" in said["reason"]
     assert lives(pair)
     one.set_policy("act: perhaps\n")
-    said = wait_until(lambda: one.events("policy_refused"), seconds=10, what="the refusal")[0]
+    said = wait_until(lambda: one.events("policy_refused"), what="the refusal")[0]
     assert "reap.yaml:1:" in said["reason"]
     one.know(service(town.at("10.99.0.8")))
     assert end_of(pair[0])[1] == errno.ECONNABORTED
@@ -302,6 +306,7 @@ sys.stdin.read()
 """
 
 
+@pytest.mark.prompt
 @pytest.mark.slow
 def test_ten_thousand_sockets_cost_little(wire, reaper):
     """CPU of the reaper while it looks often, right after a removal, and when nothing is expected."""

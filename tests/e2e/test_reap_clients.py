@@ -14,9 +14,9 @@ import pytest
 
 import namespaces
 from reaper import Reaper, forget_translations, service, translate
-from router import SANITIZED, wait_until
+from router import promised, wait_until
 
-PROMISE = 3 if SANITIZED else 1
+PROMISE = promised(1)
 CLIENTS = pathlib.Path(__file__).resolve().parent / "clients"
 SERVICE = ("192.0.2.10", 443)
 PORT = 8443
@@ -126,6 +126,7 @@ def black_hole(wire, host):
         subprocess.run(["nsenter", f"--net=/run/netns/{wire.far}", "iptables", "-w", "-A", chain, side, host, "-j", "DROP"], check=True)
 
 
+@pytest.mark.prompt
 def test_a_client_behind_a_dead_endpoint_is_served_again_within_a_second_of_its_removal(town, client, tmp_path):
     addresses = ["%s:%d" % SERVICE]
     policy = {"act": True, "allow": [{"netns": [town.near], "port": [SERVICE[1]]}]}

@@ -16,11 +16,11 @@ import pytest
 
 import namespaces
 from reaper import Reaper, service, translate
-from router import SANITIZED
+from router import promised
 
 SECONDS = int(os.environ.get("EBB_SOAK_SECONDS", "12"))
 CONNECTIONS = int(os.environ.get("EBB_SOAK_CONNECTIONS", "200"))
-PROMISE = 3 if SANITIZED else 1
+PROMISE = promised(1)
 SERVICE = "192.0.2.10"
 ENDPOINTS = 8
 GRACE = 2
@@ -186,6 +186,7 @@ class Soak:
         self.poll.close()
 
 
+@pytest.mark.prompt
 @pytest.mark.slow
 def test_endpoints_come_and_go(tmp_path):
     if refusal := namespaces.refusal():
