@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "app/canary_probe_command.h"
 #include "app/canary_serve_command.h"
 #include "app/check.h"
 #include "app/conns_command.h"
@@ -113,7 +114,8 @@ Signals: TERM and INT stop, HUP reads the files again.
 Exit status: 0 success, 1 a file is wrong, or the sockets cannot be read.)";
 
 constexpr const char* canary_footer = R"(Examples:
-  ebbgate canary serve            what the canary's route leads to)";
+  ebbgate canary serve            what the canary's route leads to
+  ebbgate canary probe https://shop.example.com/)";
 
 constexpr const char* canary_serve_footer =
     R"(Answers 200 to any request, on two ports, with the port (x-request-port), the nonce of the request (Ebbgate-Canary),
@@ -126,6 +128,19 @@ Examples:
   ebbgate canary serve --port 9080 --second-port 9081 --pod $HOSTNAME
 
 Exit status: 0 after an orderly stop, 1 if it could not start.)";
+
+constexpr const char* canary_probe_footer =
+    R"(Asks through the front door and checks the answer: its status first, then nonce, port and body of a canary server.
+Says how long each phase took, and what is wrong by its name (docs/canary.md lists them all) with what to do.
+Without --http2, --websocket or --reuse it speaks HTTP/1.1 on a fresh connection; each of them names a leg to walk.
+
+Examples:
+  ebbgate canary probe https://shop.example.com/
+  ebbgate canary probe --http2 --websocket --reuse --count 10 --every 1s https://canary.example.com/
+  ebbgate canary probe --resolve 10.1.0.5:8443 --ca ca.pem https://canary.example.com/   one replica, past the balancer
+  ebbgate canary probe --json --expect-port 8888 http://canary.example.com/ | jq .fault
+
+Exit status: 0 every probe was good, 1 one was not, 2 the command line is wrong.)";
 
 constexpr const char* version_footer = R"(Example:
   ebbgate version --json)";
@@ -140,6 +155,7 @@ struct Arguments {
   ConnsArguments conns;
   ReapArguments reap;
   CanaryServeArguments canary_serve;
+  CanaryProbeArguments canary_probe;
 };
 
 int run_check(const Arguments& arguments) {
@@ -224,6 +240,25 @@ void add_canary_serve_options(CLI::App& command, CanaryServeArguments& serve) {
   command.footer(canary_serve_footer);
 }
 
+void add_canary_probe_options(CLI::App& command, CanaryProbeArguments& probe) {
+  command.add_option("url", probe.url, "where to ask")->required()->type_name("URL");
+  command.add_flag("--http2", probe.http2, "by HTTP/2: ALPN, or prior knowledge without TLS");
+  command.add_flag("--websocket", probe.websocket, "as a WebSocket that must say back what it is sent");
+  command.add_flag("--reuse", probe.reuse, "by HTTP/1.1 on one connection, twice at least");
+  command.add_option("--count", probe.count, "probes of each leg")->check(CLI::Range(1, 1'000'000'000));
+  command.add_option("--every", probe.every, "from one probe to the next")->capture_default_str();
+  command.add_option("--budget", probe.budget, "what takes longer has failed")->capture_default_str();
+  command.add_option("--resolve", probe.resolve, "connect there, whatever the URL's name says")
+      ->type_name("ADDRESS:PORT");
+  CLI::Option* const ca =
+      command.add_option("--ca", probe.ca, "authorities to trust instead of the system's")->type_name("FILE");
+  command.add_flag("--insecure", probe.insecure, "any certificate will do; it is shown")->excludes(ca);
+  command.add_option("--expect-port", probe.expect_port, "of the server behind the router")
+      ->check(CLI::Range(1, 65535));
+  command.add_flag("--json", probe.json, "one JSON object per probe and line");
+  command.footer(canary_probe_footer);
+}
+
 // The library would only say that a command is required.
 bool is_unknown_command(int count, const char* const* arguments) {
   return count > 1 && arguments[1][0] != '-' && std::ranges::find(commands, arguments[1]) == std::end(commands);
@@ -286,6 +321,9 @@ int command_line(int count, const char* const* arguments) {
   canary_command->footer(canary_footer);
   CLI::App* canary_serve_command = canary_command->add_subcommand("serve", "Answer what comes to the canary's route");
   add_canary_serve_options(*canary_serve_command, parsed.canary_serve);
+  CLI::App* canary_probe_command =
+      canary_command->add_subcommand("probe", "Walk through a router and say what is wrong");
+  add_canary_probe_options(*canary_probe_command, parsed.canary_probe);
 
   CLI::App* version_command = app.add_subcommand("version", "Say which version this is");
   version_command->add_flag("--json", parsed.version_json, "print one JSON object");
@@ -313,6 +351,7 @@ int command_line(int count, const char* const* arguments) {
   if (conns_command->parsed()) return take_census(parsed.conns);
   if (reap_command->parsed()) return reap_sockets(parsed.reap);
   if (canary_serve_command->parsed()) return serve_canary(parsed.canary_serve);
+  if (canary_probe_command->parsed()) return probe_by_hand(parsed.canary_probe);
   return run_version(parsed);
 }
 

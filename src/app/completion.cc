@@ -18,7 +18,7 @@ _ebbgate() {
   local current="${COMP_WORDS[COMP_CWORD]}" choices="" i words=()
   local _ebbgate_socket=()
   if [ "$COMP_CWORD" -eq 1 ]; then
-    COMPREPLY=($(compgen -W "run check ctl drain conns reap version" -- "$current"))
+    COMPREPLY=($(compgen -W "run check ctl drain conns reap canary version" -- "$current"))
     return
   fi
   [ "${COMP_WORDS[1]}" = ctl ] || return
