@@ -70,7 +70,7 @@ class ReapCommand {
       if (!loaded) return std::unexpected(loaded.error());
       truth = std::move(*loaded);
     }
-    truth.gone.push_back(gone_);
+    if (!arguments_.gone.empty()) truth.gone.push_back(gone_);
     reaper_.know(std::move(truth));
     return {};
   }

@@ -33,10 +33,16 @@ Limits read_limits() {
   return limits;
 }
 
+std::size_t read_entries() {
+  std::ifstream file("/proc/sys/net/netfilter/nf_conntrack_count");
+  std::size_t count = 0;
+  return file >> count ? count : 0;
+}
+
 std::expected<SpaceDoor, std::string> open_here() {
   auto diag = NetlinkSocket::open(NETLINK_SOCK_DIAG);
   if (!diag) return std::unexpected(std::string("sock_diag: ") + std::strerror(diag.error()));
-  SpaceDoor door{.diag = std::move(*diag), .limits = read_limits()};
+  SpaceDoor door{.diag = std::move(*diag), .entries = read_entries(), .limits = read_limits()};
   auto tracking = NetlinkSocket::open(NETLINK_NETFILTER);
   if (tracking) {
     door.tracking = std::move(*tracking);

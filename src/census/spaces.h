@@ -21,6 +21,7 @@ struct SpaceDoor {
   NetlinkSocket diag;
   std::optional<NetlinkSocket> tracking;
   int tracking_error = 0;
+  std::size_t entries = 0;  // that its table has; 0 also if that cannot be read
   Limits limits;
 };
 

@@ -25,12 +25,6 @@ constexpr std::uint32_t endable_states = census::bit(State::established) | censu
 // Of a busy node's table most belongs to others: one question for each socket costs about two entries of a dump.
 constexpr std::size_t cheaper_whole = 2;
 
-std::size_t entries_tracked() {
-  std::ifstream file("/proc/sys/net/netfilter/nf_conntrack_count");
-  std::size_t count = 0;
-  return file >> count ? count : 0;
-}
-
 // The path in the unified hierarchy (cgroups(7), /proc/[pid]/cgroup).
 std::string read_cgroup(std::uint32_t pid) {
   std::ifstream file("/proc/" + std::to_string(pid) + "/cgroup");
@@ -71,8 +65,8 @@ void LiveKernel::visit(const census::SpaceName& space, census::Sample& sample) {
     if (!read) sample.notes.push_back(fmt::format("sockets of {}: {}", space.name, std::strerror(read.error())));
   }
   census::Translations inside;
-  // A pod without a table of its own says so, or has an empty one.
-  if (!space.path.empty() && door->tracking) static_cast<void>(inside.read(*door->tracking));
+  // Most pods have no entries of their own, and a dump walks the table of all namespaces to find that out.
+  if (!space.path.empty() && door->tracking && door->entries > 0) static_cast<void>(inside.read(*door->tracking));
   for (census::Socket& socket : std::span(sample.sockets).subspan(first)) {
     socket.space = index;
     socket.real_peer = inside.real_peer(socket.local, socket.peer);
@@ -89,7 +83,7 @@ void LiveKernel::translate_by_node(census::Sample& sample) {
   if (untranslated.empty() || !home_->tracking) return;
   census::Translations translations;
   std::expected<void, int> read;
-  if (entries_tracked() <= cheaper_whole * untranslated.size()) {
+  if (home_->entries <= cheaper_whole * untranslated.size()) {
     read = translations.read(*home_->tracking);
   } else {
     for (const census::Socket* const socket : untranslated) {

@@ -214,6 +214,8 @@ def test_endpoints_come_and_go(tmp_path):
         assert all(line["ground"] in ("removed", "grace_over") for line in started[0].events("ended"))
         soak.close()
     finally:
-        for one in started:
-            one.stop()
-        wire.close()
+        try:
+            for one in started:
+                one.stop()
+        finally:
+            wire.close()
