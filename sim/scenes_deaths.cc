@@ -20,17 +20,22 @@ struct Death {
   bool reads = false;  // so that it can say what it was asked
 };
 
-// A worker takes an endpoint for silent if it is too unlikely that those who wait are slow by nature, which takes
-// three, and if others of its backend answer meanwhile. Where the load was not enough for that, nothing can be known.
+// A worker takes an endpoint for silent if it is too unlikely that those who wait are slow by nature, which takes three
+// to four as some are, and if others of its backend answer meanwhile. What is usual there decides when one is overdue.
+// Where the load was not enough for that, nothing can be known.
+constexpr Duration surely_overdue = milliseconds{2500};
+
 void excuse_the_few(const Stage& stage, Backend& process, Instant since) {
   const std::ptrdiff_t workers = std::ssize(stage.site.workers());
   const std::vector<Backend::InHand> work = process.in_hand();
-  const auto waiting =
-      std::ranges::count_if(work, [&](const Backend::InHand& one) { return process.still_in_hand(one); });
+  const auto waiting = std::ranges::count_if(work, [&](const Backend::InHand& one) {
+    const Duration waited = stage.world.now() - stage.ledger.find(one.exchange)->sent_at;
+    return waited > surely_overdue && process.still_in_hand(one);
+  });
   const auto elsewhere = std::ranges::count_if(stage.ledger.all(), [&](const Exchange& exchange) {
     return exchange.outcome == Outcome::answered && exchange.ended_at > since && exchange.endpoint != process.name();
   });
-  if (waiting <= 2 * workers || elsewhere < 10 * workers)
+  if (waiting <= 3 * workers || elsewhere < 10 * workers)
     stage.ledger.excuse_all_at(process.name(), "too few to tell silence from slowness");
 }
 
