@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""`make run`: three demo services and the router in front of them, until Ctrl-C or until one of them ends."""
+"""`make run`: three demo services, a canary server and the router in front of them, until Ctrl-C or until one of them ends."""
 
 import ctypes
 import pathlib
@@ -13,6 +13,7 @@ import urllib.request
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 SERVICES = {"shop": 18081, "api": 18082, "news": 18083}
+CANARY_PORTS = (18084, 18085)
 ROUTER_PORTS = (8080, 8443, 9901)
 READY = "http://127.0.0.1:9901/readyz"
 
@@ -22,10 +23,12 @@ WELCOME = """
   http://news.localhost:8080/       news, by host
   https://localhost:8443/           the same over TLS (the certificate is self-signed)
   http://localhost:9901/metrics     what the router counts
+  http://localhost:9901/api/v1/canary   whether every way through the router is good
 
   curl -i 'localhost:8080/api/slow?seconds=2'
   curl -N http://news.localhost:8080/events
   curl -k --data-binary @README.md https://localhost:8443/echo | tail -n 3
+  curl -s localhost:9901/api/v1/canary | jq -r '.legs[] | .name + " " + .condition.status'
 
   Edit demo/ebbgate.yaml and save: the change is live at once, or refused with its reason. Ctrl-C ends all.
 """
@@ -70,7 +73,7 @@ def stop(processes):
 
 
 def main():
-    taken = [port for port in (*SERVICES.values(), *ROUTER_PORTS) if in_use(port)]
+    taken = [port for port in (*SERVICES.values(), *CANARY_PORTS, *ROUTER_PORTS) if in_use(port)]
     if taken:
         print(f"demo: in use already: port {', '.join(map(str, taken))}; end that program or change demo/ebbgate.yaml", file=sys.stderr)
         return 1
@@ -81,6 +84,8 @@ def main():
     try:
         for name, port in SERVICES.items():
             processes.append(start(["/usr/bin/python3", "demo/service.py", name, str(port)]))
+        processes.append(start(["build/ebbgate", "canary", "serve", "--tls-cert", f"{stem}.pem", "--tls-key", f"{stem}.key",
+                                "--port", str(CANARY_PORTS[0]), "--second-port", str(CANARY_PORTS[1])]))
         processes.append(start(["build/ebbgate", "run", "-c", "demo/ebbgate.yaml"]))
         if not wait_until_ready(processes):
             print("demo: the router did not become ready", file=sys.stderr)

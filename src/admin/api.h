@@ -1,5 +1,5 @@
-// The HTTP API under /api/v1: backends and endpoints, drains, connections, audit. openapi.h is its documentation; a
-// test holds the two together.
+// The HTTP API under /api/v1: backends and endpoints, drains, connections, audit, canary. openapi.h is its
+// documentation; a test holds the two together.
 #pragma once
 
 #include <memory>
@@ -14,6 +14,7 @@ namespace ebb::admin {
 void add_endpoint_api(Server& server, const Sources& sources);
 void add_connection_api(Server& server, const Sources& sources);
 void add_audit_api(Server& server, const Sources& sources);
+void add_canary_api(Server& server, const Sources& sources);
 void add_drain_api(Server& server, const Sources& sources, const std::shared_ptr<Drains>& drains);
 
 }  // namespace ebb::admin

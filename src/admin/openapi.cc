@@ -23,6 +23,12 @@ std::string_view openapi_document() {
         "responses": {"200": {"description": "The generation", "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Config"}}}}}
       }
     },
+    "/api/v1/canary": {
+      "get": {
+        "summary": "The canary: whether each way through each replica is good, and what is wrong with those that are not",
+        "responses": {"200": {"description": "The state of every leg", "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Canary"}}}}}
+      }
+    },
     "/api/v1/audit": {
       "get": {
         "summary": "The self-audit: differences between the router's own book of descriptors and the kernel's",
@@ -152,6 +158,34 @@ std::string_view openapi_document() {
           "descriptor": {"type": "integer", "description": "-1: none"}, "inode": {"type": "integer", "description": "that the kernel has there; 0: none"},
           "object": {"type": "string"}, "local": {"type": "string"}, "remote": {"type": "string"}, "tcp_state": {"type": "string"},
           "held": {"type": ["object", "null"], "description": "who holds it or, if nobody does, who did in the run before", "properties": {"by": {"type": "string"}, "as": {"type": "string"}, "inode": {"type": "integer"}, "failure": {"type": ["string", "null"]}, "whose": {"type": "string"}, "peer": {"type": "string"}, "state": {"type": "string"}, "age_ms": {"type": "integer"}}}
+        }
+      },
+      "Canary": {
+        "type": "object",
+        "properties": {
+          "configured": {"type": "boolean", "description": "false: there is no canary, and nothing else in here means anything"},
+          "condition": {"$ref": "#/components/schemas/Condition"},
+          "wanted_port": {"type": ["integer", "null"], "description": "where its endpoints are now"},
+          "port_moves": {"type": "integer"},
+          "sockets": {"type": "integer", "description": "that the prober has open: never more than there are legs"},
+          "connections_total": {"type": "integer", "description": "that it has opened"},
+          "legs": {"type": "array", "items": {"$ref": "#/components/schemas/CanaryLeg"}}
+        }
+      },
+      "Condition": {"type": "object", "properties": {"type": {"type": "string"}, "status": {"type": "string", "enum": ["True", "False", "Unknown"]}, "reason": {"type": "string"}, "message": {"type": "string"}, "since": {"type": ["string", "null"], "format": "date-time"}}},
+      "CanaryFault": {"type": "object", "properties": {"fault": {"type": "string", "description": "see canary.md"}, "detail": {"type": "string"}, "count": {"type": "integer"}, "first": {"type": "string", "format": "date-time"}, "last": {"type": "string", "format": "date-time"}}},
+      "CanaryLeg": {
+        "type": "object",
+        "properties": {
+          "name": {"type": "string", "description": "replica/kind/protocol"}, "replica": {"type": "string"},
+          "kind": {"type": "string", "enum": ["plain", "edge", "reencrypt", "passthrough"]},
+          "protocol": {"type": "string", "enum": ["http1_fresh", "http1_reused", "h2", "websocket"]},
+          "address": {"type": "string"}, "host": {"type": "string"}, "path": {"type": "string"},
+          "condition": {"$ref": "#/components/schemas/Condition"},
+          "probes": {"type": "integer"}, "bad_lately": {"type": "integer"}, "seen_lately": {"type": "integer"},
+          "cause": {"type": ["object", "null"], "description": "what most of the last spell of failures was", "properties": {"fault": {"type": "string"}, "meaning": {"type": "string"}, "remedy": {"type": "string"}, "count": {"type": "integer"}, "first": {"type": "string", "format": "date-time"}, "last": {"type": "string", "format": "date-time"}}},
+          "errors": {"type": "array", "description": "the last 3 distinct ones, the last one first", "items": {"$ref": "#/components/schemas/CanaryFault"}},
+          "last": {"type": ["object", "null"], "description": "the last probe", "properties": {"at": {"type": "string", "format": "date-time"}, "fault": {"type": "string", "description": "none: it was good"}, "detail": {"type": "string"}, "peer": {"type": "string"}, "reused": {"type": "boolean"}, "tls": {"type": "string"}, "phases_us": {"type": "object", "description": "those that were needed and reached", "additionalProperties": {"type": "integer"}}, "status": {"type": "integer"}, "port": {"type": ["string", "null"]}, "pod": {"type": ["string", "null"]}, "node": {"type": ["string", "null"]}, "generation": {"type": ["string", "null"]}, "certificate": {"type": ["object", "null"], "properties": {"subject": {"type": "string"}, "issuer": {"type": "string"}, "expires": {"type": "string", "format": "date-time"}, "expires_soon": {"type": "boolean"}, "verified": {"type": "boolean"}}}}}
         }
       },
       "InFlight": {"type": "object", "description": "Work by kind; nothing in flight on any worker means drained", "properties": {"connecting": {"type": "integer"}, "sent": {"type": "integer"}, "streaming": {"type": "integer"}, "tunnels": {"type": "integer"}, "total": {"type": "integer"}}},

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "admin/canary_metrics.h"
 #include "admin/gather.h"
 #include "admin/openapi.h"
 #include "observe/exposition.h"
@@ -19,6 +20,7 @@ constexpr std::string_view index_page =
     "<dt><a href=\"/api/v1/backends\">/api/v1/backends</a><dd>backends and how many of their endpoints are ready"
     "<dt><a href=\"/api/v1/endpoints\">/api/v1/endpoints</a><dd>endpoints: membership, wish, health, work"
     "<dt><a href=\"/api/v1/connections\">/api/v1/connections</a><dd>who is connected, and what for"
+    "<dt><a href=\"/api/v1/canary\">/api/v1/canary</a><dd>whether the ways through the router are good"
     "<dt><a href=\"/api/v1/audit\">/api/v1/audit</a><dd>what the router and the kernel disagree about"
     "<dt><a href=\"/api/v1/drains\">/api/v1/drains</a><dd>drains and their receipts"
     "<dt><a href=\"/api/v1/openapi.json\">/api/v1/openapi.json</a><dd>the whole API"
@@ -70,6 +72,10 @@ Answer metrics_answer(const Sources& sources, observe::MetricFormat format, cons
       .audit = sources.audit ? sources.audit() : observe::AuditReport{},
       .process = observe::read_process_facts(),
       .version = sources.version,
+      .more =
+          [canary = sources.canary ? sources.canary() : nullptr](observe::MetricWriter& out) {
+            if (canary != nullptr) write_canary_metrics(out, *canary);
+          },
   };
   Answer answer{.content_type = std::string(observe::content_type(format))};
   observe::write_exposition(scrape, format, answer.body);

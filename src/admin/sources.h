@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -11,6 +12,7 @@
 
 #include "base/clock.h"
 #include "base/labels.h"
+#include "canary/prober.h"
 #include "gate/connection_facts.h"
 #include "gate/endpoint_facts.h"
 #include "gate/roster.h"
@@ -46,8 +48,9 @@ struct Sources {
   std::function<observe::Counters(std::size_t worker)> counters;
   std::function<Readiness()> readiness;
   std::function<ConfigStatus()> config;
-  std::function<observe::AccessLog::Losses()> log_losses;  // empty: there is no access log
-  std::function<observe::AuditReport()> audit;             // empty: there is none
+  std::function<observe::AccessLog::Losses()> log_losses;              // empty: there is no access log
+  std::function<observe::AuditReport()> audit;                         // empty: there is none
+  std::function<std::shared_ptr<const canary::ProberFacts>()> canary;  // empty, or null: there is none
   gate::Roster* roster = nullptr;
   // From here to when_idle: called on that worker's thread.
   std::function<std::vector<gate::ConnectionFacts>(std::size_t worker, const gate::ConnectionFilter&)> connections;

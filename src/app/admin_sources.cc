@@ -30,8 +30,8 @@ void add_worker_questions(admin::Sources& sources, gate::Fleet& fleet) {
 }  // namespace
 
 admin::Sources admin_sources(gate::Fleet& fleet, gate::Roster& roster, const Rollout& rollout,
-                             observe::AccessLog& access_log, const SelfAudit& audit, const base::Labels& labels,
-                             const std::atomic<bool>& draining) {
+                             const CanaryProbing& canary, observe::AccessLog& access_log, const SelfAudit& audit,
+                             const base::Labels& labels, const std::atomic<bool>& draining) {
   admin::Sources sources;
   add_worker_questions(sources, fleet);
   sources.roster = &roster;
@@ -50,6 +50,7 @@ admin::Sources admin_sources(gate::Fleet& fleet, gate::Roster& roster, const Rol
   sources.listeners = [&rollout] { return rollout.status().listeners; };
   sources.log_losses = [&access_log] { return access_log.losses(); };
   sources.audit = [&audit] { return audit.report(); };
+  sources.canary = [&canary] { return canary.facts(); };
   sources.labels = &labels;
   sources.client_states = lifecycle::ClientConnectionLife::state_names;
   sources.backend_states = lifecycle::BackendConnectionLife::state_names;

@@ -13,7 +13,7 @@ namespace ebb::app {
 
 // All of them must outlive the sources.
 admin::Sources admin_sources(gate::Fleet& fleet, gate::Roster& roster, const Rollout& rollout,
-                             observe::AccessLog& access_log, const SelfAudit& audit, const base::Labels& labels,
-                             const std::atomic<bool>& draining);
+                             const CanaryProbing& canary, observe::AccessLog& access_log, const SelfAudit& audit,
+                             const base::Labels& labels, const std::atomic<bool>& draining);
 
 }  // namespace ebb::app

@@ -21,6 +21,17 @@ AuditedRoom audited_admin(admin::Server& admin) {
           }};
 }
 
+AuditedRoom audited_canary(CanaryProbing& canary) {
+  return {.name = "canary",
+          .post = [&canary](std::move_only_function<void()> task) { canary.post(std::move(task)); },
+          .walk = [&canary]() -> AuditedRoom::Step {
+            return [&canary](Claims& out) {
+              canary.read_book(out);
+              return false;
+            };
+          }};
+}
+
 // Those that belong to no event loop. A log on standard output is not the log's.
 AuditedRoom audited_process(Reload& reload, const observe::AccessLog& access_log, observe::OpenDescriptors inherited) {
   auto list = [&reload, &access_log, inherited = std::move(inherited)](Claims& out) {
@@ -53,11 +64,12 @@ AuditedRoom audited_worker(gate::Fleet& fleet, std::size_t worker) {
           .tell = [&fleet, worker](const Claim& claim) { return fleet.worker(worker).tell(claim); }};
 }
 
-std::vector<AuditedRoom> audited_rooms(gate::Fleet& fleet, admin::Server& admin, Reload& reload,
+std::vector<AuditedRoom> audited_rooms(gate::Fleet& fleet, admin::Server& admin, CanaryProbing& canary, Reload& reload,
                                        const observe::AccessLog& access_log, observe::OpenDescriptors inherited) {
   std::vector<AuditedRoom> rooms;
   for (std::size_t worker = 0; worker < fleet.size(); ++worker) rooms.push_back(audited_worker(fleet, worker));
   rooms.push_back(audited_admin(admin));
+  rooms.push_back(audited_canary(canary));
   rooms.push_back(audited_process(reload, access_log, std::move(inherited)));
   return rooms;
 }

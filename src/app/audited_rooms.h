@@ -10,7 +10,7 @@
 namespace ebb::app {
 
 // All of them must outlive the audit. `inherited`: what was open when the process began.
-std::vector<AuditedRoom> audited_rooms(gate::Fleet& fleet, admin::Server& admin, Reload& reload,
+std::vector<AuditedRoom> audited_rooms(gate::Fleet& fleet, admin::Server& admin, CanaryProbing& canary, Reload& reload,
                                        const observe::AccessLog& access_log, observe::OpenDescriptors inherited);
 AuditedRoom audited_worker(gate::Fleet& fleet, std::size_t worker);
 

@@ -4,6 +4,7 @@
 
 #include "app/admin_openings.h"
 #include "app/backend_tls.h"
+#include "app/canary_legs.h"
 #include "app/listener_tls.h"
 #include "config/load.h"
 #include "observe/text_escape.h"
@@ -67,6 +68,8 @@ CheckReport check(const std::string& config_path) {
     const auto context = build_backend_tls(backend);
     if (!context) report.errors.insert(report.errors.end(), context.error().begin(), context.error().end());
   }
+  const auto canary = build_canary_legs(model);
+  if (!canary) report.errors.insert(report.errors.end(), canary.error().begin(), canary.error().end());
   const auto admin = admin_openings(loaded->startup);
   if (!admin) report.errors.push_back({config_path, 0, 0, "admin", admin.error(), ""});
   return report;

@@ -59,7 +59,13 @@ void EndpointEvents::on_lists(const std::vector<gate::SharedEndpointList>& lists
   }
 }
 
+void EndpointEvents::leave_out(std::vector<std::string> backends) {
+  const std::lock_guard lock(mutex_);
+  left_out_ = std::move(backends);
+}
+
 void EndpointEvents::take(const gate::EndpointList& list) {
+  if (std::ranges::find(left_out_, list.backend) != left_out_.end()) return;
   std::vector<std::uint64_t> before = std::exchange(listed_[list.backend], {});
   std::vector<std::uint64_t>& now = listed_[list.backend];
   for (const gate::ListedEndpoint& endpoint : list.endpoints) {

@@ -30,6 +30,8 @@ class EndpointEvents {
   // After the workers were told, in the same order: under the roster's lock. Nothing in here waits.
   void on_list(const gate::SharedEndpointList& list);
   void on_lists(const std::vector<gate::SharedEndpointList>& lists);  // of a whole configuration
+  // Backends whose endpoints move all the time: their drains would fill the log.
+  void leave_out(std::vector<std::string> backends);
 
  private:
   struct Known {
@@ -56,6 +58,7 @@ class EndpointEvents {
   std::mutex mutex_;  // guards what follows
   Endpoints known_;
   std::unordered_map<std::string, std::vector<std::uint64_t>> listed_;  // by backend
+  std::vector<std::string> left_out_;
 };
 
 }  // namespace ebb::app

@@ -7,8 +7,9 @@ namespace ebb::app {
 
 bool Rollout::apply(config::Loaded loaded) {
   gate::Configuration next;
+  CanaryLegs legs;
   std::string reason;
-  if (!build(loaded, next, reason)) {
+  if (!build(loaded, next, legs, reason)) {
     refuse(reason);
     return false;
   }
@@ -34,10 +35,11 @@ bool Rollout::apply(config::Loaded loaded) {
                                   {"listeners", std::to_string(snapshot.listeners().size())},
                                   {"routes", std::to_string(snapshot.routes().size())},
                                   {"backends", std::to_string(snapshot.backends().size())}});
+  canary_.follow(snapshot, std::move(legs));
   return true;
 }
 
-bool Rollout::build(config::Loaded& loaded, gate::Configuration& out, std::string& reason) {
+bool Rollout::build(config::Loaded& loaded, gate::Configuration& out, CanaryLegs& legs, std::string& reason) {
   for (const routes::ListenerModel& listener : loaded.model.listeners) {
     std::shared_ptr<const wire::ServerContext>& place = out.tls.emplace_back();
     if (listener.protocol != routes::Protocol::https) continue;
@@ -57,6 +59,12 @@ bool Rollout::build(config::Loaded& loaded, gate::Configuration& out, std::strin
     }
     out.backend_tls.push_back(std::move(*context));
   }
+  auto walked = build_canary_legs(loaded.model);
+  if (!walked) {
+    reason = config::text_of(walked.error());
+    return false;
+  }
+  legs = std::move(*walked);
   const std::uint64_t generation = status().generation + 1;
   const std::vector<routes::Refusal> refusals =
       routes::Snapshot::compile(std::move(loaded.model), generation, labels_, out.snapshot);

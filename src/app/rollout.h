@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "app/canary_probing.h"
 #include "app/endpoint_events.h"
 #include "base/labels.h"
 #include "config/load.h"
@@ -27,11 +28,12 @@ struct RolloutStatus {
 
 class Rollout {
  public:
-  Rollout(gate::Fleet& fleet, gate::Roster& roster, EndpointEvents& endpoint_events, base::Labels& labels,
-          observe::EventLog& events, const base::Clock& clock)
+  Rollout(gate::Fleet& fleet, gate::Roster& roster, EndpointEvents& endpoint_events, CanaryProbing& canary,
+          base::Labels& labels, observe::EventLog& events, const base::Clock& clock)
       : fleet_(fleet),
         roster_(roster),
         endpoint_events_(endpoint_events),
+        canary_(canary),
         labels_(labels),
         events_(events),
         clock_(clock) {}
@@ -42,12 +44,13 @@ class Rollout {
   wire::TicketKeys& tickets() { return *tickets_; }
 
  private:
-  bool build(config::Loaded& loaded, gate::Configuration& out, std::string& reason);
+  bool build(config::Loaded& loaded, gate::Configuration& out, CanaryLegs& legs, std::string& reason);
   void warn_of_expiry(const routes::ListenerModel& listener, const wire::ServerContext& context);
 
   gate::Fleet& fleet_;
   gate::Roster& roster_;
   EndpointEvents& endpoint_events_;
+  CanaryProbing& canary_;
   base::Labels& labels_;
   observe::EventLog& events_;
   const base::Clock& clock_;

@@ -68,6 +68,7 @@ void add_admin(admin::Server& server, const admin::Sources& sources) {
   admin::add_endpoint_api(server, sources);
   admin::add_connection_api(server, sources);
   admin::add_audit_api(server, sources);
+  admin::add_canary_api(server, sources);
   admin::add_drain_api(server, sources, std::make_shared<admin::Drains>(sources, server));
   server.set_commands([commands = std::make_shared<admin::Commands>(sources, server)](
                           std::string_view command, admin::Reply reply) { commands->run(command, std::move(reply)); });
@@ -124,13 +125,14 @@ int run(const RunOptions& options) {
     fleet->change_endpoints(list);
     endpoint_events.on_list(list);
   });
-  Rollout rollout(*fleet, roster, endpoint_events, labels, events, clock);
+  CanaryProbing canary(roster, endpoint_events, events);
+  Rollout rollout(*fleet, roster, endpoint_events, canary, labels, events, clock);
   const std::vector<std::string> files = config::files_of(loaded->model);
   if (!rollout.apply(std::move(*loaded))) return 1;  // it has said why
 
   std::atomic<bool> draining = false;
   SelfAudit audit({.every = startup.audit_every}, events, clock);
-  const admin::Sources sources = admin_sources(*fleet, roster, rollout, *access_log, audit, labels, draining);
+  const admin::Sources sources = admin_sources(*fleet, roster, rollout, canary, *access_log, audit, labels, draining);
   admin::Server admin;
   add_admin(admin, sources);
   const auto openings = admin_openings(startup);
@@ -140,7 +142,7 @@ int run(const RunOptions& options) {
   }
   if (!admin.start(*openings, problem)) return cannot_start("admin");
   reload.serve(rollout, startup, files);
-  audit.start(audited_rooms(*fleet, admin, reload, *access_log, inherited));
+  audit.start(audited_rooms(*fleet, admin, canary, reload, *access_log, inherited));
   events.info("started", {{"version", EBB_VERSION},
                           {"io", fleet->io_name()},
                           {"workers", std::to_string(fleet->size())},
@@ -157,6 +159,7 @@ int run(const RunOptions& options) {
   draining = true;
   audit.stop();
   reload.stop();
+  canary.stop();
   events.info("stopping",
               {{"grace_s", std::to_string(std::chrono::duration_cast<std::chrono::seconds>(stop_grace).count())}});
   fleet->stop(stop_grace);

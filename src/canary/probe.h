@@ -42,6 +42,7 @@ class Probe {
   bool awaits_name() const { return stage_ == Stage::resolving; }
   bool under_way() const { return stage_ != Stage::resting && stage_ != Stage::parting; }
   bool has_socket() const { return static_cast<bool>(socket_); }
+  reactor::SocketId socket() const { return socket_; }
 
  private:
   enum class Stage : std::uint8_t { resting, resolving, connecting, securing, asking, parting };

@@ -77,6 +77,11 @@ std::size_t Prober::sockets() const {
       std::ranges::count_if(order_, [this](base::Handle handle) { return walks_.find(handle)->probe->has_socket(); }));
 }
 
+bool Prober::owns(base::Owner owner, base::Handle socket) {
+  const Walk* const walk = find(owner);
+  return walk != nullptr && walk->probe->socket() == socket;
+}
+
 ProberFacts Prober::facts() const {
   ProberFacts facts;
   std::vector<NamedCondition> conditions;
@@ -101,7 +106,9 @@ Expectation Prober::expectation(const Walk& walk) {
   expected.nonce = fmt::format("{:016x}", random_.next());
   expected.echo = options_.echo;
   expected.body = websocket ? expected.nonce : options_.body;
-  expected.ports = leg.own ? rotation_.right_ports(reactor_.now()) : rotation_.ports();
+  // A connection that is passed through stays with the endpoint that it was opened to.
+  const bool tied = leg.kind == Kind::passthrough && leg.protocol == Protocol::http1_reused;
+  expected.ports = leg.own && !tied ? rotation_.right_ports(reactor_.now()) : rotation_.ports();
   expected.pods = options_.pods;
   const auto generation = generations_.find(leg.replica);
   if (says_generation(leg.kind) && generation != generations_.end()) expected.generation = generation->second;

@@ -76,6 +76,7 @@ class Prober final : public reactor::Handler {
   void expect_generation(const std::string& replica, std::uint64_t generation);
   ProberFacts facts() const;
   std::size_t sockets() const;
+  bool owns(base::Owner owner, base::Handle socket);  // for the self-audit
 
  private:
   struct Walk;  // a leg and what is known of it

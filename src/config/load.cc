@@ -110,6 +110,7 @@ std::vector<std::string> files_of(const routes::Model& model) {
     add(backend.tls->certificate);
     add(backend.tls->key);
   }
+  if (model.canary) add(model.canary->ca);
   add_bodies(model.errors);
   for (const routes::RouteModel& route : model.routes) {
     if (route.policy) add_bodies(route.policy->errors);

@@ -2,6 +2,7 @@
 
 #include "config/admin_keys.h"
 #include "config/backend_keys.h"
+#include "config/canary_keys.h"
 #include "config/listener_keys.h"
 #include "config/policy_keys.h"
 #include "config/route_keys.h"
@@ -79,6 +80,8 @@ constexpr Key<Loaded> top_keys[] = {
     {"listeners", model<list<&Model::listeners, listener_keys>>, "where clients connect", Need::required},
     {"routes", model<list<&Model::routes, route_keys>>, "which requests go where; what none matches gets 404"},
     {"backends", model<list<&Model::backends, backend_keys>>, "groups of endpoints that serve the same"},
+    {"canary", model<optional_section<&Model::canary, canary_keys>>,
+     "the router walks its own routes, as clients do, and says whether they are good; see canary.md"},
 };
 
 template <class Object>
@@ -140,6 +143,8 @@ std::vector<KeySection> key_sections() {
       describe("backends[].endpoint_limits", Keys<routes::EndpointLimitsModel>(endpoint_limits_keys)),
       describe("backends[].drain", Keys<BackendModel>(drain_keys)),
       describe("backends[].health", Keys<HealthModel>(health_keys)),
+      describe("canary", Keys<CanaryModel>(canary_keys)),
+      describe("canary.replicas[]", Keys<CanaryReplicaModel>(canary_replica_keys)),
   };
 }
 

@@ -7,6 +7,13 @@ namespace ebb::gate {
 namespace {
 
 constexpr std::string_view hsts_name = "Strict-Transport-Security";
+constexpr std::string_view generation_name = "Ebbgate-Generation";  // as canary/fields.h has it
+
+// In the place of what the endpoint said.
+bool set(wire::Fields& fields, std::string_view name, std::string_view value) {
+  for (wire::Field& field : fields.all()) field.hop = field.hop || wire::equals_ignoring_case(field.name, name);
+  return fields.add({name, value});
+}
 
 }  // namespace
 
@@ -28,12 +35,9 @@ bool ResponseChanges::apply(wire::Fields& fields) const {
   if (edits != nullptr && !change(fields, *edits)) return false;
   if (!change(fields, cors)) return false;
   if (!set_cookie.empty() && !fields.add({"Set-Cookie", set_cookie})) return false;
-  if (hsts.empty()) return true;
-  // A second one would be ignored by browsers, and they take the first (RFC 6797 section 8.1).
-  for (wire::Field& field : fields.all()) {
-    field.hop = field.hop || wire::equals_ignoring_case(field.name, hsts_name);
-  }
-  return fields.add({hsts_name, hsts});
+  if (!generation.empty() && !set(fields, generation_name, generation)) return false;
+  // Of two, browsers take the first (RFC 6797 section 8.1).
+  return hsts.empty() || set(fields, hsts_name, hsts);
 }
 
 }  // namespace ebb::gate

@@ -21,10 +21,13 @@ wire::FieldSet forwarding_in(const routes::FieldEdits& edits);
 struct ResponseChanges {
   const routes::FieldEdits* edits = nullptr;  // of the route and of its share
   routes::FieldEdits cors;
-  std::string_view hsts;   // value of Strict-Transport-Security; "": none
-  std::string set_cookie;  // value of our Set-Cookie, beside those of the endpoint; "": none
+  std::string_view hsts;        // value of Strict-Transport-Security; "": none
+  std::string set_cookie;       // value of our Set-Cookie, beside those of the endpoint; "": none
+  std::string_view generation;  // that a probe is told; "": it was none
 
-  bool empty() const { return edits == nullptr && cors.empty() && hsts.empty() && set_cookie.empty(); }
+  bool empty() const {
+    return edits == nullptr && cors.empty() && hsts.empty() && set_cookie.empty() && generation.empty();
+  }
   bool apply(wire::Fields& fields) const;
 };
 

@@ -21,6 +21,7 @@ using base::Handle;
 
 namespace {
 
+constexpr std::string_view canary_nonce = "ebbgate-canary";  // as canary/fields.h has it
 constexpr std::size_t rate_slots = std::size_t{1} << 16;
 
 wire::ForwardingMode mode_of(routes::ForwardedMode mode) {
@@ -101,6 +102,9 @@ void Exchanges::apply_policy(Exchange& exchange, const ClientConnection& client,
   const routes::Policy& policy = *exchange.route->policy;
   if (!policy.response.empty()) exchange.apply().response.edits = &policy.response;
   if (client.secure != nullptr && !policy.hsts.empty()) exchange.apply().response.hsts = policy.hsts;
+  if (!policy.generation.empty() && head.fields.find(canary_nonce) != nullptr) {
+    exchange.apply().response.generation = policy.generation;
+  }
   if (policy.model.compression && head.method != wire::Method::head) {
     if (const auto coding = agreed_coding(*policy.model.compression, head.fields)) {
       exchange.apply().compression = &*policy.model.compression;

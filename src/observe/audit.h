@@ -34,6 +34,7 @@ namespace ebb::observe {
   X(probe)                                                                 \
   X(check)                                                                 \
   X(flow)       /* of datagrams, to an endpoint */                         \
+  X(canary)     /* of the prober */                                        \
   X(admin)                                                                 \
   X(runtime)                                                               \
   X(lingering)  /* closed by its owner; output is on its way */            \

@@ -261,6 +261,7 @@ void write_exposition(const Scrape& scrape, MetricFormat format, std::string& ou
   write_audit(writer, scrape.audit);
   write_configuration(writer, scrape.counters);
   write_process(writer, scrape);
+  if (scrape.more) scrape.more(writer);
   writer.finish();
 }
 

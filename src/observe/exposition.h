@@ -1,6 +1,7 @@
 // All metrics as text. docs/metrics.md lists them for people; a test holds the two together.
 #pragma once
 
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -27,6 +28,7 @@ struct Scrape {
   AuditReport audit{};
   ProcessFacts process;
   std::string_view version;
+  std::function<void(MetricWriter&)> more{};  // families of rooms above this one
 };
 
 // Appends. The order of families and samples depends on names only.

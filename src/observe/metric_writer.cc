@@ -127,6 +127,19 @@ void MetricWriter::sample(Pairs labels, const Histogram& histogram) {
   fmt::format_to(std::back_inserter(out_), "{}\n", histogram.count);
 }
 
+void MetricWriter::sample(Pairs labels, const Buckets& buckets) {
+  std::uint64_t so_far = 0;
+  for (std::size_t i = 0; i < buckets.counts.size(); ++i) {
+    so_far += buckets.counts[i];
+    sample_name("_bucket", labels, i < buckets.bounds.size() ? std::to_string(buckets.bounds[i]) : "+Inf");
+    fmt::format_to(std::back_inserter(out_), "{}\n", so_far);
+  }
+  sample_name("_sum", labels);
+  fmt::format_to(std::back_inserter(out_), "{}\n", buckets.sum);
+  sample_name("_count", labels);
+  fmt::format_to(std::back_inserter(out_), "{}\n", so_far);
+}
+
 void MetricWriter::finish() {
   if (format_ == MetricFormat::openmetrics) out_ += "# EOF\n";
 }

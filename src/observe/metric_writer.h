@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -32,10 +33,21 @@ class MetricWriter {
   void gauge(std::string_view name, std::string_view help) { begin(name, "", "gauge", help); }
   void info(std::string_view name, std::string_view help) { begin(name, "_info", "info", help); }
   void histogram(std::string_view name, std::string_view help) { begin(name, "", "histogram", help); }
+  // Named by another program, without the suffix that OpenMetrics asks for.
+  void foreign_counter(std::string_view name, std::string_view help) {
+    begin(name, format_ == MetricFormat::openmetrics ? "_total" : "", "counter", help);
+  }
 
   void sample(Pairs labels, std::uint64_t value);
   void sample(Pairs labels, double value);
   void sample(Pairs labels, const Histogram& histogram);
+  // In any unit; buckets are not added up, and one more than there are bounds takes the rest.
+  struct Buckets {
+    std::span<const std::int64_t> bounds;
+    std::span<const std::uint64_t> counts;
+    double sum = 0;
+  };
+  void sample(Pairs labels, const Buckets& buckets);
 
   void finish();
 

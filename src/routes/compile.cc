@@ -20,11 +20,18 @@ std::vector<Refusal> Snapshot::compile(Model model, std::uint64_t generation, ba
 
 Snapshot::Snapshot(Model model, std::uint64_t generation, base::Labels& labels)
     : generation_(generation), model_(std::move(model)), trusted_proxies_(model_.trusted_proxies) {
-  for (RouteModel& route : model_.routes) route.name = route_name(route);
+  for (RouteModel& route : model_.routes) {
+    route.name = route_name(route);
+    if (tells_generation(route)) route.policy.make();
+  }
   add_backends(labels);
   add_listeners(labels);
   add_routes(labels);
   table_.build(model_.routes);
+}
+
+bool Snapshot::tells_generation(const RouteModel& route) const {
+  return model_.canary && model_.canary->walks(route) && route.tls != TlsMode::passthrough;
 }
 
 void Snapshot::add_backends(base::Labels& labels) {
@@ -54,7 +61,10 @@ void Snapshot::add_routes(base::Labels& labels) {
   routes_.reserve(model_.routes.size());
   for (const RouteModel& model : model_.routes) {
     Route& route = routes_.emplace_back(model, labels.intern(model.name));
-    if (model.policy) route.policy = std::make_unique<const Policy>(*model.policy, index);
+    if (model.policy) {
+      std::string generation = tells_generation(model) ? std::to_string(generation_) : std::string();
+      route.policy = std::make_unique<const Policy>(*model.policy, index, std::move(generation));
+    }
     if (!model.backend.empty()) route.backend = backend_index(model.backend);
     if (!model.shares.empty()) add_shares(route);
     if (route.backend == no_backend) continue;

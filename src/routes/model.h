@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "routes/address_set.h"
 #include "routes/balance_model.h"
+#include "routes/canary_model.h"
 #include "routes/policy_model.h"
 #include "routes/route_model.h"
 
@@ -173,6 +174,7 @@ struct Model {
   std::vector<ListenerModel> listeners;
   std::vector<RouteModel> routes;
   std::vector<BackendModel> backends;
+  std::optional<CanaryModel> canary;
 };
 
 }  // namespace ebb::routes

@@ -28,7 +28,7 @@ struct Policy {
   using BackendIndex = std::function<std::uint32_t(std::string_view name)>;
 
   // The model is valid and outlives this.
-  Policy(const PolicyModel& model, const BackendIndex& backend_index);
+  Policy(const PolicyModel& model, const BackendIndex& backend_index, std::string generation = {});
 
   const PolicyModel& model;
   FieldEdits request;
@@ -36,7 +36,8 @@ struct Policy {
   AddressFilter addresses;
   std::vector<Mirror> mirrors;
   std::optional<Cors> cors;
-  std::string hsts;  // value of Strict-Transport-Security, for TLS only; "": none
+  std::string hsts;        // value of Strict-Transport-Security, for TLS only; "": none
+  std::string generation;  // of the snapshot, for the probes of the canary; "": not its route
 };
 
 // The body for an error of the router's own: one for exactly that status before one for its class; or nullptr.

@@ -95,6 +95,8 @@ class Snapshot {
   void add_listeners(base::Labels& labels);
   void add_routes(base::Labels& labels);
   void add_shares(Route& route) const;
+  // To the canary: which configuration serves it.
+  bool tells_generation(const RouteModel& route) const;
   std::uint32_t backend_index(std::string_view name) const { return backend_by_name_.at(name); }
 
   std::uint64_t generation_ = 0;

@@ -73,6 +73,7 @@ std::vector<Refusal> validate(const Model& model) {
   check_routes(model, backends, refusals);
   check_backends(model, refusals);
   check_cookies(model, backends, refusals);
+  check_canary(model, backends, refusals);
   return refusals.take();
 }
 

@@ -11,6 +11,7 @@ namespace ebb::routes {
 void check_listeners(const Model& model, const BackendsByName& backends, Refusals& refusals);
 void check_routes(const Model& model, const BackendsByName& backends, Refusals& refusals);
 void check_backends(const Model& model, Refusals& refusals);
+void check_canary(const Model& model, const BackendsByName& backends, Refusals& refusals);
 void check_cookies(const Model& model, const BackendsByName& backends, Refusals& refusals);
 
 // `key` is that of the backend.

@@ -75,6 +75,7 @@ class ControlTest : public testing::Test {
     add_endpoint_api(server_, sources_);
     add_connection_api(server_, sources_);
     add_audit_api(server_, sources_);
+    add_canary_api(server_, sources_);
     add_drain_api(server_, sources_, std::make_shared<Drains>(sources_, server_));
     server_.set_commands([commands = std::make_shared<Commands>(sources_, server_)](
                              std::string_view command, Reply reply) { commands->run(command, std::move(reply)); });

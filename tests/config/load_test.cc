@@ -148,7 +148,7 @@ TEST(Load, SuggestsTheKeyThatWasMeant) {
 }
 
 TEST(Load, DoesNotKnowKeysOfLaterSteps) {
-  EXPECT_THAT(errors_with_listener("canary: {every: 2s}\n"), ElementsAre(HasSubstr("canary: there is no such key")));
+  EXPECT_THAT(errors_with_listener("kubernetes: {}\n"), ElementsAre(HasSubstr("kubernetes: there is no such key")));
 }
 
 TEST(Load, RefusesAKeyThatIsGivenTwice) {

@@ -47,6 +47,14 @@ TEST_F(FieldChanges, OfAResponseEndWithTheRoutesWordOnOriginsAndTls) {
   EXPECT_EQ(passing(), "X-Kept=1 Access-Control-Allow-Origin=https://a Strict-Transport-Security=max-age=60 ");
 }
 
+TEST_F(FieldChanges, OfAProbesResponseTellTheGenerationInPlaceOfTheEndpoints) {
+  fields.add({"ebbgate-generation", "99"});
+  ResponseChanges changes{.generation = "7"};
+  EXPECT_FALSE(changes.empty());
+  EXPECT_TRUE(changes.apply(fields));
+  EXPECT_EQ(passing(), "server=nginx X-Kept=1 Server=again Ebbgate-Generation=7 ");
+}
+
 TEST_F(FieldChanges, OfForwardingFieldsAreKnown) {
   const routes::FieldEdits edits =
       routes::FieldEdits::of({.set = {{"X-Forwarded-Proto", "https"}, {"X-Other", "1"}}, .remove = {"forwarded"}});

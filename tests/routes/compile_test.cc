@@ -41,6 +41,18 @@ TEST_F(Compile, GivesGenerationLabelsAndIndices) {
   EXPECT_EQ(labels_.text(snapshot_->backends()[1].endpoints[0].label), "a");
 }
 
+TEST_F(Compile, TellsItsGenerationToTheCanaryAndToNobodyElse) {
+  model_.backends.push_back(backend("canary"));
+  model_.routes.push_back(route("canary.test", "", "canary"));
+  model_.canary.emplace().backends = {"canary"};
+  model_.canary->ports = {9000, 9001};
+  ASSERT_THAT(refused_keys(), IsEmpty());
+  const Route* walked = snapshot_->match({.authority = "canary.test", .path = "/"});
+  ASSERT_NE(walked->policy, nullptr);
+  EXPECT_EQ(walked->policy->generation, "7");
+  EXPECT_EQ(snapshot_->match({.authority = "any", .path = "/"})->policy, nullptr);
+}
+
 TEST_F(Compile, AcceptsAnEmptyModelAndABackendWithoutEndpoints) {
   model_ = {};
   EXPECT_THAT(refused_keys(), IsEmpty());
