@@ -3,42 +3,21 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 namespace ebb::census {
 namespace {
 
-constexpr int tcp_rto_max_ms = 44;  // TCP_RTO_MAX_MS, Linux 6.15; not in Debian's headers
-
 bool get(int socket, int level, int option, auto& into) {
-  int value = 0;
-  socklen_t size = sizeof(value);
-  if (::getsockopt(socket, level, option, &value, &size) != 0) return false;
-  into = static_cast<std::remove_reference_t<decltype(into)>>(value);
-  return true;
-}
-
-bool is_the_same(int descriptor, std::uint64_t cookie) {
-  std::uint64_t found = 0;
-  socklen_t size = sizeof(found);
-  return ::getsockopt(descriptor, SOL_SOCKET, SO_COOKIE, &found, &size) == 0 && found == cookie;
+  const auto value = read_option(socket, level, option);
+  if (value) into = static_cast<std::remove_reference_t<decltype(into)>>(*value);
+  return value.has_value();
 }
 
 }  // namespace
 
-bool OptionsReader::open(std::uint32_t pid) {
-  if (pid_ != pid) {
-    pid_ = pid;
-    pidfd_ = reactor::Descriptor(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
-  }
-  return static_cast<bool>(pidfd_);
-}
-
 bool OptionsReader::read(const Process& process, Socket& socket) {
-  if (!open(process.pid)) return false;
-  const reactor::Descriptor twin(static_cast<int>(::syscall(SYS_pidfd_getfd, pidfd_.get(), socket.fd, 0)));
-  if (!twin || !is_the_same(twin.get(), socket.cookie)) return false;
+  const reactor::Descriptor twin = twins_.open(process, socket);
+  if (!twin) return false;
   // A hundred thousand sockets are asked: what the timer already says, or cannot matter, is not.
   Options options;
   options.known = get(twin.get(), IPPROTO_TCP, TCP_USER_TIMEOUT, options.user_timeout_ms);

@@ -40,9 +40,8 @@ class JsonWriter {
   template <std::integral Number>
     requires(!std::same_as<Number, bool>)
   JsonWriter& value(Number number) {
-    before();
-    fmt::format_to(std::back_inserter(out_), "{}", number);
-    return *this;
+    const fmt::format_int digits(number);
+    return raw({digits.data(), digits.size()});
   }
   JsonWriter& value(base::WallTime at) {
     before();
