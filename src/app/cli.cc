@@ -109,6 +109,7 @@ Examples:
   ebbgate reap --policy reap.yaml --once --dry-run       what would be ended now
   ebbgate reap --policy reap.yaml --endpoints endpoints.yaml
   ebbgate reap --policy reap.yaml --once --gone 10.1.0.5,10.1.2.0/24
+  ebbgate reap --policy reap.yaml --arm                  and let unchanged programs notice dead peers in seconds
 
 Signals: TERM and INT stop, HUP reads the files again.
 Exit status: 0 success, 1 a file is wrong, or the sockets cannot be read.)";
@@ -222,6 +223,8 @@ void add_reap_options(CLI::App& command, ReapArguments& reap) {
   command.add_option("--gone", reap.gone, "peers that are gone besides: addresses, comma-separated")->type_name("LIST");
   CLI::Option* const once = command.add_flag("--once", reap.once, "one look, then leave");
   command.add_flag("--dry-run", reap.dry_run, "end nothing, whatever the policy says");
+  command.add_flag("--arm", reap.arm, "give sockets that are allowed limits, also if the policy has no `arm`")
+      ->excludes(once);
   command.add_flag("--json", reap.json, "with --once: lines of JSON instead of text")->needs(once);
   command.footer(reap_footer);
 }

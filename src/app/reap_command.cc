@@ -18,7 +18,10 @@
 #include "config/watch.h"
 #include "observe/event_log.h"
 #include "reactor/descriptor.h"
+#include "reap/arms.h"
+#include "reap/node_watch.h"
 #include "reap/policy_file.h"
+#include "reap/privileges.h"
 #include "reap/reaper.h"
 #include "reap/truth_file.h"
 
@@ -29,6 +32,8 @@ void print(const std::string& line) {
   std::fwrite(line.data(), 1, line.size(), stdout);
   std::fflush(stdout);
 }
+
+constexpr int node_looks_rest = 50;  // looks for silent nodes take at most a fiftieth of the time
 
 class ReapCommand {
  public:
@@ -51,11 +56,21 @@ class ReapCommand {
     return exit_failed;
   }
 
-  std::expected<void, config::Diagnostics> read_policy() {
+  std::expected<reap::Policy, config::Diagnostics> load_policy() const {
     auto policy = reap::load_policy(arguments_.policy);
-    if (!policy) return std::unexpected(policy.error());
+    if (!policy) return policy;
     policy->act = policy->act && !arguments_.dry_run;
-    if (*policy != reaper_.policy()) reaper_.set_policy(std::move(*policy));
+    if (arguments_.arm && !policy->arm) policy->arm.emplace();
+    return policy;
+  }
+
+  std::expected<void, config::Diagnostics> read_policy() {
+    auto policy = load_policy();
+    if (!policy) return std::unexpected(policy.error());
+    if (*policy == reaper_.policy()) return {};
+    arms_.set_policy(*policy);
+    if (!policy->nodes.watch) nodes_.forget();
+    reaper_.set_policy(std::move(*policy));
     return {};
   }
 
@@ -71,6 +86,7 @@ class ReapCommand {
       truth = std::move(*loaded);
     }
     if (!arguments_.gone.empty()) truth.gone.push_back(gone_);
+    nodes_.know(truth);
     reaper_.know(std::move(truth));
     return {};
   }
@@ -101,6 +117,13 @@ class ReapCommand {
     signals_ = reactor::Descriptor(::signalfd(-1, &awaited, SFD_CLOEXEC | SFD_NONBLOCK));
     changed_ = reactor::Descriptor(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
     if (!signals_ || !changed_) return fail(std::strerror(errno));
+    // Threads that are started from here on have no more privileges than this one.
+    const auto first = load_policy();
+    if (!first) return refuse(first.error());
+    arms_.attach(*first);
+    if (const auto shed = reap::shed_privileges(); !shed) return fail("privileges: " + shed.error());
+    reaper_.set_sight([this](base::Instant began, const census::Sample& sample) { see(began, sample); });
+    reaper_.set_silent_nodes([this](const base::Address& end) { return nodes_.is_reported(end); });
     // Watched before they are read, so that no change is missed.
     watch({arguments_.policy});
     if (const auto read = read_policy(); !read) return refuse(read.error());
@@ -142,16 +165,26 @@ class ReapCommand {
       admin::Answer answer{.content_type = std::string(observe::content_type(format))};
       observe::MetricWriter writer(format, answer.body);
       reap::write_metrics(writer, reaper_.totals());
+      nodes_.write_metrics(writer);
+      arms_.write_metrics(writer);
       writer.finish();
       respond(std::move(answer));
     });
+    server.add("/api/v1/nodes", [this](const admin::Request&, admin::Respond respond) {
+      respond({.content_type = "application/json", .body = nodes_.nodes_json()});
+    });
     return server.start({.admin = {.address = reaper_.policy().metrics}}, problem);
+  }
+
+  base::Instant next_look() const {
+    const base::Instant due = reaper_.next_round();
+    return reaper_.policy().nodes.watch ? std::min(due, next_look_for_nodes_) : due;
   }
 
   // Until a look is due. False: the end.
   bool wait() {
     for (;;) {
-      const base::Duration left = std::max(reaper_.next_round() - clock_.now(), base::Duration{});
+      const base::Duration left = std::max(next_look() - clock_.now(), base::Duration{});
       pollfd awaited[] = {{signals_.get(), POLLIN, 0}, {changed_.get(), POLLIN, 0}};
       const timespec patience{left / std::chrono::seconds{1}, (left % std::chrono::seconds{1}).count()};
       ::ppoll(awaited, 2, &patience, nullptr);
@@ -160,7 +193,7 @@ class ReapCommand {
       if (signalled && signal.ssi_signo != SIGHUP) return false;
       eventfd_t count = 0;
       if (signalled || ::eventfd_read(changed_.get(), &count) == 0) reread();
-      if (reaper_.next_round() <= clock_.now()) return true;
+      if (next_look() <= clock_.now()) return true;
     }
   }
 
@@ -187,8 +220,19 @@ class ReapCommand {
                                 {"gone", count(reap::Presence::gone)}});
   }
 
+  void see(base::Instant began, const census::Sample& sample) {
+    if (reaper_.policy().nodes.watch) nodes_.look(began, sample);
+    arms_.sweep(
+        sample, [this] { return kernel_.owners(); },
+        [&](const census::Socket& socket, const census::Process& process) {
+          return reaper_.may_touch(sample, socket, process);
+        });
+  }
+
   void look() {
+    const base::Instant began = clock_.now();
     const auto done = reaper_.round();
+    next_look_for_nodes_ = began + std::max(reaper_.policy().nodes.every, node_looks_rest * (clock_.now() - began));
     const std::string problem = done ? std::string() : done.error();
     if (problem != problem_) events_.error("look", {{"problem", problem.empty() ? "none any more" : problem}});
     problem_ = problem;
@@ -201,6 +245,8 @@ class ReapCommand {
   const base::SystemClock clock_;
   observe::EventLog events_{STDOUT_FILENO, observe::EventLog::Format::json, clock_};
   reap::LiveKernel kernel_{clock_};
+  reap::Arms arms_{events_};
+  reap::NodeWatch nodes_{clock_, events_};
   const bool readable_ = arguments_.once && !arguments_.json;
   reap::Reaper reaper_{kernel_, clock_, [this](const reap::Record& record) {
                          print(readable_ ? reap::text_line(record) : reap::json_line(record));
@@ -209,7 +255,8 @@ class ReapCommand {
   reactor::Descriptor signals_;
   reactor::Descriptor changed_;
   std::unique_ptr<config::Watch> watch_;  // behind what its thread uses
-  std::string problem_;                   // of the last look
+  base::Instant next_look_for_nodes_;
+  std::string problem_;  // of the last look
   std::vector<std::string> notes_;
 };
 

@@ -11,6 +11,7 @@ struct ReapArguments {
   std::string gone;       // addresses, comma-separated
   bool once = false;
   bool dry_run = false;
+  bool arm = false;  // also if the policy has no `arm`
   bool json = false;
 };
 

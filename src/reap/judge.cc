@@ -12,6 +12,7 @@ using census::State;
 using census::Timer;
 
 constexpr std::uint32_t unanswered_time_outs = 2;
+constexpr std::int64_t sign_of_life_ms = 1'000;  // a node is reported after more than that
 
 std::optional<Ground> ground_of(Standing standing, const census::Socket& socket) {
   switch (standing) {
@@ -50,6 +51,7 @@ std::string_view sentence(Ground ground) {
     case Ground::leaving_silent: return "its peer is leaving and does not answer any more";
     case Ground::unanswered: return "its peer has not acknowledged anything for longer than the limit";
     case Ground::idle: return "it has carried no data for longer than the limit";
+    case Ground::silent_node: return "the node of its peer does not answer, on any connection and to a probe";
   }
   return "";
 }
@@ -81,6 +83,16 @@ std::optional<Finding> judge(const census::Socket& socket, const census::Limits&
     return Finding{.ground = Ground::idle, .ms = idle_ms(socket)};
   }
   return std::nullopt;
+}
+
+std::optional<Finding> judge_silent_node(const census::Socket& socket, const Grounds& grounds) {
+  if (!grounds.silent_nodes || !is_endable(socket)) return std::nullopt;
+  const std::int64_t silent_ms = std::min(socket.last_received_ms, socket.last_acknowledged_ms);
+  const bool connected = socket.has_info && socket.state != State::syn_sent;
+  if (connected && silent_ms < sign_of_life_ms) return std::nullopt;
+  Finding finding{.ground = Ground::silent_node};
+  if (connected) finding.ms = silent_ms;
+  return finding;
 }
 
 }  // namespace ebb::reap

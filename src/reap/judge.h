@@ -21,9 +21,10 @@ enum class Ground : std::uint8_t {
   leaving_silent,  // the peer is leaving and does not answer any more
   unanswered,      // nothing was acknowledged for too long
   idle,            // nothing was said for too long
+  silent_node,     // all that goes to the peer's node is silent, and so is the node to a probe
 };
-inline constexpr std::array<std::string_view, 6> ground_names = {"listed_gone",    "removed",    "grace_over",
-                                                                 "leaving_silent", "unanswered", "idle"};
+inline constexpr std::array<std::string_view, 7> ground_names = {
+    "listed_gone", "removed", "grace_over", "leaving_silent", "unanswered", "idle", "silent_node"};
 constexpr std::string_view name(Ground ground) { return ground_names[static_cast<std::size_t>(ground)]; }
 std::string_view sentence(Ground ground);  // for people
 
@@ -39,6 +40,9 @@ struct Finding {
 // None: leave it. Only what a program holds and could wait on is ever found.
 std::optional<Finding> judge(const census::Socket& socket, const census::Limits& limits, const Grounds& grounds,
                              const Endpoints& endpoints, base::Instant now);
+
+// As judge(), of a socket whose node is reported silent: it must not have heard from it meanwhile.
+std::optional<Finding> judge_silent_node(const census::Socket& socket, const Grounds& grounds);
 
 // The states that judge() can find something in.
 bool is_endable(const census::Socket& socket);

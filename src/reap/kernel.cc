@@ -18,9 +18,10 @@ namespace {
 
 using census::State;
 
-constexpr std::uint32_t endable_states = census::bit(State::established) | census::bit(State::syn_sent) |
-                                         census::bit(State::close_wait) | census::bit(State::fin_wait1) |
-                                         census::bit(State::fin_wait2);
+// Listeners are never ended; they tell which connections were opened by the peer.
+constexpr std::uint32_t looked_at_states = census::bit(State::listen) | census::bit(State::established) |
+                                           census::bit(State::syn_sent) | census::bit(State::close_wait) |
+                                           census::bit(State::fin_wait1) | census::bit(State::fin_wait2);
 
 // Of a busy node's table most belongs to others: one question for each socket costs about two entries of a dump.
 constexpr std::size_t cheaper_whole = 2;
@@ -61,7 +62,7 @@ void LiveKernel::visit(const census::SpaceName& space, census::Sample& sample) {
   const std::size_t first = sample.sockets.size();
   census::DiagMissed missed;
   for (const std::uint8_t family : {AF_INET, AF_INET6}) {
-    const auto read = census::dump_sockets(door->diag, family, {.states = endable_states}, sample.sockets, missed);
+    const auto read = census::dump_sockets(door->diag, family, {.states = looked_at_states}, sample.sockets, missed);
     if (!read) sample.notes.push_back(fmt::format("sockets of {}: {}", space.name, std::strerror(read.error())));
   }
   census::Translations inside;
@@ -78,7 +79,8 @@ void LiveKernel::visit(const census::SpaceName& space, census::Sample& sample) {
 void LiveKernel::translate_by_node(census::Sample& sample) {
   std::vector<census::Socket*> untranslated;
   for (census::Socket& socket : sample.sockets) {
-    if (socket.inode != 0 && !socket.real_peer.valid()) untranslated.push_back(&socket);
+    const bool has_peer = socket.inode != 0 && socket.state != State::listen;
+    if (has_peer && !socket.real_peer.valid()) untranslated.push_back(&socket);
   }
   if (untranslated.empty() || !home_->tracking) return;
   census::Translations translations;

@@ -8,6 +8,7 @@
 
 #include "base/address.h"
 #include "base/clock.h"
+#include "reap/arm_limits.h"
 
 namespace ebb::reap {
 
@@ -37,7 +38,14 @@ struct Grounds {
   bool removed = true;                       // the endpoint is gone by the list, or its grace is over
   std::optional<base::Duration> unanswered;  // retransmitted for so long without an acknowledgement
   std::optional<base::Duration> idle;        // no data either way for so long
+  bool silent_nodes = false;                 // the node of the peer is reported (suspicion.h)
   friend bool operator==(const Grounds&, const Grounds&) = default;
+};
+
+struct NodePolicy {
+  bool watch = true;
+  base::Duration every = std::chrono::milliseconds{500};
+  friend bool operator==(const NodePolicy&, const NodePolicy&) = default;
 };
 
 struct Policy {
@@ -47,6 +55,8 @@ struct Policy {
   std::string endpoints;  // file; "": none
   base::Address metrics;  // invalid: none
   Grounds end;
+  NodePolicy nodes;
+  std::optional<ArmLimits> arm;  // none: sockets are left as their programs made them
   std::vector<AllowRow> allow;
   friend bool operator==(const Policy&, const Policy&) = default;
 };

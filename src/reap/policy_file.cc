@@ -33,7 +33,9 @@ std::expected<Policy, config::Diagnostics> read_policy(std::string_view text, co
 std::string policy_reference() {
   return key_table("Top level of the policy file", config::Keys<Policy>(policy_keys)) +
          key_table("`allow[]`", config::Keys<AllowRow>(allow_keys)) +
-         key_table("`end`", config::Keys<Grounds>(end_keys));
+         key_table("`end`", config::Keys<Grounds>(end_keys)) +
+         key_table("`nodes`", config::Keys<NodePolicy>(nodes_keys)) +
+         key_table("`arm`", config::Keys<ArmLimits>(arm_keys));
 }
 
 }  // namespace ebb::reap

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "config/keys.h"
+#include "reap/arm_keys.h"
 #include "reap/formats.h"
 #include "reap/policy.h"
 
@@ -28,12 +29,31 @@ using LimitFormat = TimeFormat<1>;
 template <auto member>
 inline constexpr auto limit = config::scalar<config::Optional<LimitFormat>, member>;
 
+// The kernel's own time-outs begin at 200 ms: there is nothing to see in between.
+struct NodePaceFormat {
+  static std::string type() { return config::DurationFormat::type(); }
+  static config::Parsed<base::Duration> parse(std::string_view text, const config::Surroundings& surroundings) {
+    auto parsed = config::DurationFormat::parse(text, surroundings);
+    if (!parsed || *parsed >= std::chrono::milliseconds{200}) return parsed;
+    return std::unexpected(config::Complaint{"expected 200 ms or more", "write `500ms`"});
+  }
+  static std::string show(base::Duration value) { return config::DurationFormat::show(value); }
+};
+
 inline constexpr Key<Grounds> end_keys[] = {
     {"removed", config::flag<&Grounds::removed>,
      "what goes to an endpoint that is gone by the list, or leaving and past its grace, or leaving and silent"},
     {"unanswered", limit<&Grounds::unanswered>,
      "what has sent the same again for so long without an answer; not given: never"},
     {"idle", limit<&Grounds::idle>, "what has carried no data either way for so long; not given: never"},
+    {"silent_nodes", config::flag<&Grounds::silent_nodes>, "what goes to a node that is reported silent"},
+};
+
+inline constexpr Key<NodePolicy> nodes_keys[] = {
+    {"watch", config::flag<&NodePolicy::watch>,
+     "report nodes whose connections all fall silent and that a probe does not find"},
+    {"every", config::scalar<NodePaceFormat, &NodePolicy::every>,
+     "between two looks for that; longer if looks are so slow that they would take more than a fiftieth of the time"},
 };
 
 // A row without a condition would allow everything, which is likelier a slip than a wish.
@@ -76,6 +96,8 @@ inline constexpr Key<Policy> policy_keys[] = {
     {"act", config::flag<&Policy::act>, "`false`: nothing is ended, and the log says what would be"},
     {"allow", allow_list, "sockets that may be touched; what no row matches never is"},
     {"end", config::section<&Policy::end, end_keys>, "why a socket is ended"},
+    {"nodes", config::section<&Policy::nodes, nodes_keys>, "nodes that fall silent"},
+    {"arm", arm_section, "limits for sockets that `allow` matches and whose programs have set none; not given: none"},
     {"endpoints", config::file<&Policy::endpoints>, "the endpoint file; `--endpoints` comes before it"},
     {"budget", config::scalar<BudgetFormat, &Policy::budget>, "sockets that are ended within any minute, at most"},
     {"every", config::scalar<LimitFormat, &Policy::every>,

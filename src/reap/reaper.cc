@@ -77,7 +77,10 @@ std::expected<void, std::string> Reaper::round() {
   looked_at_ = begin;
   auto sample = kernel_.look([this](std::string_view netns) { return may_allow_in(policy_.allow, netns); });
   std::vector<Found> found;
-  if (sample) found = judge_all(*sample, clock_.now());
+  if (sample) {
+    sight_(begin, *sample);
+    found = judge_all(*sample);
+  }
   const base::Instant judged = clock_.now();
   if (sample) {
     forget_settled(*sample, found);
@@ -103,11 +106,19 @@ std::expected<void, std::string> Reaper::round() {
   return {};
 }
 
-std::vector<Reaper::Found> Reaper::judge_all(const census::Sample& sample, base::Instant now) const {
+std::optional<Finding> Reaper::find_grounds(const census::Socket& socket, const census::Limits& limits) const {
+  auto finding = judge(socket, limits, policy_.end, endpoints_, clock_.now());
+  if (!finding && policy_.end.silent_nodes && silent_node_(socket.far_end())) {
+    finding = judge_silent_node(socket, policy_.end);
+  }
+  return finding;
+}
+
+std::vector<Reaper::Found> Reaper::judge_all(const census::Sample& sample) const {
   std::vector<Found> found;
   for (std::uint32_t i = 0; i < sample.sockets.size(); ++i) {
     const census::Socket& socket = sample.sockets[i];
-    if (auto finding = judge(socket, sample.limits_of(socket), policy_.end, endpoints_, now)) {
+    if (auto finding = find_grounds(socket, sample.limits_of(socket))) {
       found.push_back({i, std::move(*finding)});
     }
   }
@@ -167,7 +178,7 @@ void Reaper::end(const census::Limits& limits, Record& record) {
   const auto fresh = kernel_.look_again(record.socket);
   if (!fresh) return failed(fresh.error());
   record.socket = fresh->socket;
-  const auto finding = judge(fresh->socket, limits, policy_.end, endpoints_, clock_.now());
+  const auto finding = find_grounds(fresh->socket, limits);
   if (!finding) {
     record.outcome = Outcome::recovered;
     return;
@@ -185,11 +196,21 @@ Owner Reaper::owner_of(const census::Sample& sample, const census::Socket& socke
   Owner owner{.netns = sample.spaces[socket.space].name};
   const census::Holder holder = owners.holder_of(socket.inode);
   if (holder.process == census::no_index) return owner;
-  const census::Process& process = owners.processes[holder.process];
+  name_owner(owner, owners.processes[holder.process]);
+  return owner;
+}
+
+void Reaper::name_owner(Owner& owner, const census::Process& process) const {
   owner.process = process.name;
   owner.pid = process.pid;
   owner.cgroup = kernel_.cgroup_of(process.pid);
-  return owner;
+}
+
+bool Reaper::may_touch(const census::Sample& sample, const census::Socket& socket,
+                       const census::Process& process) const {
+  Owner owner{.netns = sample.spaces[socket.space].name};
+  name_owner(owner, process);
+  return is_allowed(socket, owner);
 }
 
 bool Reaper::is_allowed(const census::Socket& socket, const Owner& owner) const {

@@ -28,6 +28,13 @@ class Reaper {
 
   Reaper(Kernel& kernel, const base::Clock& clock, Log log) : kernel_(kernel), clock_(clock), log_(std::move(log)) {}
 
+  // Told of each look, before anything is decided; `began` is the time before it.
+  using Sight = std::function<void(base::Instant began, const census::Sample&)>;
+  void set_sight(Sight sight) { sight_ = std::move(sight); }
+  // Whether the node at an address is reported silent.
+  using SilentNode = std::function<bool(const base::Address& end)>;
+  void set_silent_nodes(SilentNode silent_node) { silent_node_ = std::move(silent_node); }
+
   void set_policy(Policy policy);
   void know(Truth truth);
   // A new file could not be used, and the old one stays.
@@ -39,6 +46,9 @@ class Reaper {
   // When the next one is due: soon while sockets of those who have just left may appear, else as the policy says.
   base::Instant next_round() const;
 
+  // During a look: whether the policy allows a socket of a process to be touched.
+  bool may_touch(const census::Sample& sample, const census::Socket& socket, const census::Process& process) const;
+
   const Policy& policy() const { return policy_; }
   const std::vector<std::string>& notes() const { return notes_; }  // what the last look could not see
   Totals totals() const;                                            // from any thread
@@ -49,18 +59,22 @@ class Reaper {
     Finding finding;
   };
 
-  std::vector<Found> judge_all(const census::Sample& sample, base::Instant now) const;
+  std::optional<Finding> find_grounds(const census::Socket& socket, const census::Limits& limits) const;
+  std::vector<Found> judge_all(const census::Sample& sample) const;
   void forget_settled(const census::Sample& sample, const std::vector<Found>& found);
   bool is_settled(const census::Socket& socket);  // nothing new could be decided on it
   void decide(const census::Sample& sample, const Found& found, const census::Owners& owners);
   Record decide_on(const census::Sample& sample, const Found& found, Owner owner);
   void end(const census::Limits& limits, Record& record);
   Owner owner_of(const census::Sample& sample, const census::Socket& socket, const census::Owners& owners);
+  void name_owner(Owner& owner, const census::Process& process) const;
   bool is_allowed(const census::Socket& socket, const Owner& owner) const;
 
   Kernel& kernel_;
   const base::Clock& clock_;
   const Log log_;
+  Sight sight_ = [](base::Instant, const census::Sample&) {};
+  SilentNode silent_node_ = [](const base::Address&) { return false; };
   Policy policy_;
   Endpoints endpoints_;
   std::vector<Place> places_;

@@ -24,6 +24,7 @@ struct Endpoint {
   base::Address address;
   Presence state = Presence::ready;
   std::optional<base::Duration> grace;  // none: the service's
+  std::string node;                     // where it runs; "": not known
 };
 
 struct Service {

@@ -39,6 +39,7 @@ constexpr Key<Endpoint> endpoint_keys[] = {
      "`leaving`: connections may end by themselves until the grace is over; `gone`: they are ended"},
     {"grace", config::scalar<config::Optional<GraceFormat>, &Endpoint::grace>,
      "from when it is first seen `leaving`; the service's if not given"},
+    {"node", config::text<&Endpoint::node>, "where it runs: endpoints of one node fall silent together"},
 };
 
 constexpr Key<Service> service_keys[] = {

@@ -20,13 +20,13 @@ def service(*endpoints, name="shop", **more):
 class Reaper:
     """Files are JSON, which is YAML; they are replaced whole, as Kubernetes replaces them."""
 
-    def __init__(self, directory, policy, services=(), netns=None, **truth):
+    def __init__(self, directory, policy, services=(), netns=None, arguments=(), **truth):
         self.directory = pathlib.Path(directory)
         self.policy_file, self.truth_file = self.directory / "reap.yaml", self.directory / "endpoints.yaml"
         self.log_file, self.lines, self.read_to = self.directory / "reap.log", [], 0
         self.set_policy({"endpoints": str(self.truth_file), **policy})
         self.know(*services, **truth)
-        command = [str(BINARY), "reap", "--policy", str(self.policy_file)]
+        command = [str(BINARY), "reap", "--policy", str(self.policy_file), *arguments]
         if netns:
             command = ["nsenter", f"--net=/run/netns/{netns}", *command]
         with open(self.log_file, "wb") as log:

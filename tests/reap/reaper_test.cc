@@ -292,5 +292,51 @@ TEST_F(ReaperTest, RecordsCarryTheEvidence) {
               HasSubstr("ended 10.0.0.1:40000 -> 10.96.0.1:443>10.1.0.6:8443 of client/4242 in cni-1"));
 }
 
+TEST_F(ReaperTest, EndsWhatGoesToASilentNodeOnlyIfThePolicySaysSo) {
+  const auto is_silent = [](const base::Address& end) { return end == address("10.9.9.9:80"); };
+  reaper_.set_silent_nodes(is_silent);
+  census::Socket quiet = direct("10.9.9.9:80");
+  quiet.last_received_ms = quiet.last_acknowledged_ms = 5'000;
+  kernel_.add(quiet);
+  kernel_.add(direct("10.9.9.8:80"));
+  round();
+  EXPECT_THAT(kernel_.destroyed, IsEmpty());
+  policy_.end.silent_nodes = true;
+  use(policy_);
+  round();
+  EXPECT_THAT(kernel_.destroyed, ElementsAre(1));
+  ASSERT_EQ(records_.size(), 1U);
+  EXPECT_EQ(records_[0].finding.ground, Ground::silent_node);
+  EXPECT_EQ(records_[0].finding.ms, 5'000);
+}
+
+TEST_F(ReaperTest, LeavesASocketThatHasHeardFromItsSilentNode) {
+  policy_.end.silent_nodes = true;
+  use(policy_);
+  reaper_.set_silent_nodes([](const base::Address&) { return true; });
+  census::Socket quiet = direct("10.9.9.9:80");
+  quiet.last_received_ms = quiet.last_acknowledged_ms = 5'000;
+  kernel_.add(quiet);
+  kernel_.before_second_look = [this] { kernel_.sockets.begin()->second.last_acknowledged_ms = 3; };
+  round();
+  EXPECT_THAT(kernel_.destroyed, IsEmpty());
+  EXPECT_THAT(outcomes(), ElementsAre(Outcome::recovered));
+}
+
+TEST_F(ReaperTest, ShowsEachLookBeforeItDecides) {
+  kernel_.add(pinned(dead));
+  std::size_t seen = 0;
+  bool allowed = false;
+  reaper_.set_sight([&](base::Instant began, const census::Sample& sample) {
+    EXPECT_EQ(began, clock_.now());
+    EXPECT_THAT(kernel_.destroyed, IsEmpty());
+    seen = sample.sockets.size();
+    allowed = reaper_.may_touch(sample, sample.sockets[0], {4242, "client"});
+  });
+  round();
+  EXPECT_EQ(seen, 1U);
+  EXPECT_TRUE(allowed);
+}
+
 }  // namespace
 }  // namespace ebb::reap

@@ -1,0 +1,70 @@
+#include "reap/arms.h"
+
+namespace ebb::reap {
+
+void Arms::attach(const Policy& policy) {
+  if (!policy.arm) return;
+  const ConnectScopes found = connect_scopes(policy.allow);
+  std::string problem;
+  if (!found.scopes.empty()) {
+    auto attached = ConnectArms::attach(found.scopes, *policy.arm);
+    if (attached) {
+      at_connect_ = std::move(*attached);
+    } else {
+      problem = attached.error();
+    }
+  }
+  const std::string attached_to = std::to_string(at_connect_ ? found.scopes.size() : 0);
+  const std::string left_out = std::to_string(found.rows_left_out);
+  if (problem.empty()) {
+    events_.info("arming", {{"at_connect", attached_to}, {"rows_armed_when_seen", left_out}});
+  } else {
+    events_.warning("arming", {{"at_connect", attached_to},
+                               {"rows_armed_when_seen", std::to_string(policy.allow.size())},
+                               {"problem", problem}});
+  }
+}
+
+void Arms::set_policy(const Policy& policy) {
+  open_.reset();
+  if (policy.arm) open_.emplace(*policy.arm);
+}
+
+void Arms::sweep(const census::Sample& sample, const OpenArms::FindOwners& find_owners,
+                 const OpenArms::Allows& allows) {
+  if (!open_) return;
+  for (const ArmedProcess& each : open_->sweep(sample, find_owners, allows)) {
+    {
+      const std::lock_guard lock(mutex_);
+      totals_.add(each.counts);
+    }
+    if (each.counts.armed == 0) continue;
+    events_.info("armed", {{"process", each.process.name},
+                           {"pid", std::to_string(each.process.pid)},
+                           {"sockets", std::to_string(each.counts.armed)},
+                           {"left_alone", std::to_string(each.counts.left_alone)},
+                           {"refused", std::to_string(each.counts.refused)}});
+  }
+}
+
+void Arms::write_metrics(observe::MetricWriter& writer) const {
+  ArmCounts open;
+  {
+    const std::lock_guard lock(mutex_);
+    open = totals_;
+  }
+  const auto at_connect = [this](ArmCounter counter) { return at_connect_ ? at_connect_->count(counter) : 0; };
+  writer.counter("ebbgate_reap_armed_sockets", "Sockets of other programs that were given limits.");
+  writer.sample({{"when", "connect"}}, at_connect(ArmCounter::armed));
+  writer.sample({{"when", "open"}}, open.armed);
+  writer.counter("ebbgate_reap_unarmed_sockets", "Sockets whose programs had set all limits themselves.");
+  writer.sample({{"when", "connect"}}, at_connect(ArmCounter::left_alone));
+  writer.sample({{"when", "open"}}, open.left_alone);
+  writer.counter("ebbgate_reap_arming_refused", "Open sockets that could not be given limits.");
+  writer.sample({}, open.refused);
+  writer.counter("ebbgate_reap_stalls_limited",
+                 "Stalls of sockets with keepalive times of their own that were given a limit.");
+  writer.sample({}, at_connect(ArmCounter::stalls_limited));
+}
+
+}  // namespace ebb::reap

@@ -1,0 +1,40 @@
+// Gives sockets of programs that nobody will change limits, by the policy: at connect() by programs in the kernel, and
+// whatever is open by a sweep over each look. New sockets are no longer armed when this object is gone; those that were
+// armed stay so.
+#pragma once
+
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "observe/event_log.h"
+#include "observe/metric_writer.h"
+#include "reap/connect_arms.h"
+#include "reap/open_arms.h"
+#include "reap/policy.h"
+
+namespace ebb::reap {
+
+class Arms {
+ public:
+  explicit Arms(observe::EventLog& events) : events_(events) {}
+
+  // While the process has the capability to load programs: they stay as they are until it ends, whatever later
+  // policies say. Does nothing if the policy does not arm.
+  void attach(const Policy& policy);
+
+  void set_policy(const Policy& policy);
+  void sweep(const census::Sample& sample, const OpenArms::FindOwners& find_owners, const OpenArms::Allows& allows);
+
+  void write_metrics(observe::MetricWriter& writer) const;  // from any thread
+
+ private:
+  observe::EventLog& events_;
+  std::optional<ConnectArms> at_connect_;
+  std::optional<OpenArms> open_;
+  mutable std::mutex mutex_;
+  ArmCounts totals_;  // guarded; of open sockets
+};
+
+}  // namespace ebb::reap

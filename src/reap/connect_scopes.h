@@ -1,0 +1,27 @@
+// Which sockets the kernel can arm by itself at connect(): it knows the control group and the peer's port, and not the
+// names of programs and namespaces. Rows with such conditions are armed when the socket is first seen. Pure.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "reap/policy.h"
+
+namespace ebb::reap {
+
+struct ConnectScope {
+  std::string cgroup;                // with all below it; "": the root
+  std::vector<std::uint16_t> ports;  // none: all
+  friend bool operator==(const ConnectScope&, const ConnectScope&) = default;
+};
+
+struct ConnectScopes {
+  std::vector<ConnectScope> scopes;
+  std::size_t rows_left_out = 0;
+};
+
+ConnectScopes connect_scopes(std::span<const AllowRow> rows);
+
+}  // namespace ebb::reap

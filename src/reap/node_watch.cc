@@ -1,0 +1,125 @@
+#include "reap/node_watch.h"
+
+#include "census/spaces.h"
+#include "observe/json_writer.h"
+
+namespace ebb::reap {
+namespace {
+
+base::Address host_of(base::Address end) {
+  end.set_port(0);
+  return end;
+}
+
+// The file of a namespace by the name that census::all_spaces() has given it.
+std::string path_of(const std::string& space) {
+  constexpr std::string_view by_process = "pid ";
+  if (space == "this") return "";
+  if (space.starts_with(by_process)) return "/proc/" + space.substr(by_process.size()) + "/ns/net";
+  return census::named_space(space).path;
+}
+
+}  // namespace
+
+void NodeWatch::know(const Truth& truth) {
+  node_names_.clear();
+  for (const Service& service : truth.services) {
+    for (const Endpoint& endpoint : service.endpoints) {
+      if (!endpoint.node.empty()) node_names_.insert_or_assign(host_of(endpoint.address), endpoint.node);
+    }
+  }
+}
+
+void NodeWatch::forget() {
+  suspicion_ = {};
+  publish();
+}
+
+std::string NodeWatch::node_of(const base::Address& host) const {
+  const auto found = node_names_.find(host);
+  return found == node_names_.end() ? "" : found->second;
+}
+
+void NodeWatch::look(base::Instant began, const census::Sample& sample) {
+  for (const NodeProbes::Finished& each : probes_.take_finished(clock_.now())) {
+    if (const auto change = suspicion_.probed(clock_.now(), each.node, each.result)) tell(*change);
+  }
+  const auto evidence = gather_evidence(sample, [this](const base::Address& host) { return node_of(host); });
+  for (const Suspicion::Change& change : suspicion_.look(began, evidence)) tell(change);
+  for (const NodeEvidence& each : suspicion_.take_probes(clock_.now())) {
+    probes_.start(clock_.now(), each.node, each.witness, path_of(each.space));
+  }
+  publish();
+}
+
+bool NodeWatch::is_reported(const base::Address& end) const {
+  const base::Address host = host_of(end);
+  const std::string name = node_of(host);
+  return suspicion_.is_reported(name.empty() ? host.host_text() : name);
+}
+
+void NodeWatch::tell(const Suspicion::Change& change) {
+  using News = Suspicion::News;
+  constexpr std::string_view events[] = {"node_suspected", "node_reported", "node_cleared", "node_recovered",
+                                         "node_forgotten"};
+  const auto level = change.news == News::reported ? observe::EventLog::Level::warning : observe::EventLog::Level::info;
+  const std::string sockets = std::to_string(change.evidence.sockets);
+  const std::string stalled = std::to_string(change.evidence.stalled);
+  const std::string probed = change.evidence.witness.text();
+  const std::string lasted = std::to_string(base::to_ms(change.lasted));
+  const observe::EventLog::Field fields[] = {{"node", change.node},
+                                             {"sockets", sockets},
+                                             {"stalled", stalled},
+                                             {"probe", probed},
+                                             {"suspected_for_ms", lasted}};
+  events_.write(level, events[static_cast<std::size_t>(change.news)], fields, clock_.wall());
+}
+
+void NodeWatch::publish() {
+  const base::Instant now = clock_.now();
+  const base::WallTime wall = clock_.wall();
+  Published fresh{.reported_total = suspicion_.reported_total(), .left_out_total = suspicion_.left_out_total()};
+  for (const auto& [name, record] : suspicion_.records()) {
+    fresh.nodes.push_back({.node = name,
+                           .state = record.life.name(),
+                           .sockets = record.evidence.sockets,
+                           .stalled = record.evidence.stalled,
+                           .since = wall - (now - record.suspected_at),
+                           .probed = record.evidence.witness.text()});
+  }
+  const std::lock_guard lock(mutex_);
+  published_ = std::move(fresh);
+}
+
+std::string NodeWatch::nodes_json() const {
+  const std::lock_guard lock(mutex_);
+  std::string text;
+  observe::JsonWriter json(text);
+  json.begin_object().key("nodes").begin_array();
+  for (const Shown& each : published_.nodes) {
+    json.begin_object()
+        .member("node", each.node)
+        .member("state", each.state)
+        .member("since", each.since)
+        .member("sockets", each.sockets)
+        .member("stalled", each.stalled)
+        .member("probe", each.probed)
+        .end_object();
+  }
+  json.end_array().end_object();
+  return text + "\n";
+}
+
+void NodeWatch::write_metrics(observe::MetricWriter& writer) const {
+  const std::lock_guard lock(mutex_);
+  writer.gauge("ebbgate_reap_node_silent", "1: all connections to the node are silent and a probe of it has failed.");
+  for (const Shown& each : published_.nodes) {
+    writer.sample({{"node", each.node}}, std::uint64_t{each.state == "reported" ? 1U : 0U});
+  }
+  writer.counter("ebbgate_reap_nodes_reported", "Times that a node was reported silent.");
+  writer.sample({}, published_.reported_total);
+  writer.counter("ebbgate_reap_nodes_left_out", "Looks at silent nodes beyond those that can be followed.");
+  writer.sample({}, published_.left_out_total);
+}
+
+}  // namespace ebb::reap

@@ -1,0 +1,65 @@
+// Watches the nodes that this machine's programs talk to: evidence of each look, probes, and what is told about them.
+// Used on the thread that looks; nodes_json() and write_metrics() from any.
+#pragma once
+
+#include <mutex>
+#include <string>
+#include <unordered_map>
+
+#include "observe/event_log.h"
+#include "observe/metric_writer.h"
+#include "reap/node_probe.h"
+#include "reap/suspicion.h"
+#include "reap/truth.h"
+
+namespace ebb::reap {
+
+class NodeWatch {
+ public:
+  NodeWatch(const base::Clock& clock, observe::EventLog& events) : clock_(clock), events_(events) {}
+
+  // Which endpoint is on which node, where that is said.
+  void know(const Truth& truth);
+  void forget();
+  // `began`: before the sample was taken.
+  void look(base::Instant began, const census::Sample& sample);
+
+  // All that goes there is silent, and a probe has failed.
+  bool is_reported(const base::Address& end) const;
+
+  std::string nodes_json() const;
+  void write_metrics(observe::MetricWriter& writer) const;
+
+ private:
+  struct Shown {
+    std::string node;
+    std::string_view state;
+    std::uint32_t sockets = 0;
+    std::uint32_t stalled = 0;
+    base::WallTime since{};
+    std::string probed;
+  };
+  struct Published {
+    std::vector<Shown> nodes;
+    std::uint64_t reported_total = 0;
+    std::uint64_t left_out_total = 0;
+  };
+  struct Hash {
+    std::size_t operator()(const base::Address& address) const { return address.hash(); }
+  };
+
+  std::string node_of(const base::Address& host) const;
+  void tell(const Suspicion::Change& change);
+  void publish();
+
+  const base::Clock& clock_;
+  observe::EventLog& events_;
+  std::unordered_map<base::Address, std::string, Hash> node_names_;  // port 0
+  Suspicion suspicion_;
+  NodeProbes probes_;
+
+  mutable std::mutex mutex_;
+  Published published_;  // guarded
+};
+
+}  // namespace ebb::reap

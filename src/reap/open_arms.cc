@@ -1,0 +1,102 @@
+#include "reap/open_arms.h"
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <map>
+#include <optional>
+
+#include "census/twins.h"
+#include "census/verdict.h"
+#include "reap/outgoing.h"
+
+namespace ebb::reap {
+namespace {
+
+std::optional<census::Options> read_options(int twin) {
+  const auto idle = census::read_option(twin, IPPROTO_TCP, TCP_KEEPIDLE);
+  const auto interval = census::read_option(twin, IPPROTO_TCP, TCP_KEEPINTVL);
+  const auto probes = census::read_option(twin, IPPROTO_TCP, TCP_KEEPCNT);
+  const auto timeout = census::read_option(twin, IPPROTO_TCP, TCP_USER_TIMEOUT);
+  if (!idle || !interval || !probes || !timeout) return std::nullopt;
+  return census::Options{.known = true,
+                         .keepalive_idle_s = *idle,
+                         .keepalive_interval_s = *interval,
+                         .keepalive_probes = *probes,
+                         .user_timeout_ms = *timeout,
+                         .rto_max_ms = census::read_option(twin, IPPROTO_TCP, census::tcp_rto_max_ms).value_or(0)};
+}
+
+bool set(int twin, int level, int option, std::uint32_t value) {
+  const int number = static_cast<int>(value);
+  return ::setsockopt(twin, level, option, &number, sizeof(number)) == 0;
+}
+
+bool carry_out(const ArmPlan& plan, const ArmLimits& limits, int twin) {
+  bool done = true;
+  if (plan.keepalive) {
+    done = set(twin, IPPROTO_TCP, TCP_KEEPIDLE, limits.keepalive_idle_s) &&
+           set(twin, IPPROTO_TCP, TCP_KEEPINTVL, limits.keepalive_interval_s) &&
+           set(twin, IPPROTO_TCP, TCP_KEEPCNT, limits.keepalive_probes) && set(twin, SOL_SOCKET, SO_KEEPALIVE, 1);
+  }
+  if (plan.user_timeout) done = done && set(twin, IPPROTO_TCP, TCP_USER_TIMEOUT, limits.user_timeout_ms);
+  if (plan.rto_max) done = done && set(twin, IPPROTO_TCP, census::tcp_rto_max_ms, limits.rto_max_ms);
+  return done;
+}
+
+bool can_be_armed(const census::Socket& socket) {
+  const bool lives = census::is_open(socket.state) || socket.state == census::State::syn_sent;
+  return lives && socket.inode != 0 && !socket.peer.is_loopback();
+}
+
+}  // namespace
+
+void OpenArms::arm(int twin, ArmCounts& counts) const {
+  const auto options = read_options(twin);
+  if (!options) {
+    ++counts.refused;
+    return;
+  }
+  ArmPlan plan = plan_arms(*options);
+  plan.user_timeout_in_stalls = false;  // nobody tells us of them
+  if (plan.nothing()) {
+    ++counts.left_alone;
+  } else {
+    ++(carry_out(plan, limits_, twin) ? counts.armed : counts.refused);
+  }
+}
+
+std::vector<ArmedProcess> OpenArms::sweep(const census::Sample& sample, const FindOwners& find_owners,
+                                          const Allows& allows) {
+  const Outgoing outgoing(sample);
+  std::unordered_set<std::uint64_t> seen;
+  std::vector<census::Socket> fresh;
+  for (const census::Socket& socket : sample.sockets) {
+    if (!can_be_armed(socket)) continue;
+    seen.insert(socket.cookie);
+    if (!seen_.contains(socket.cookie) && outgoing.contains(socket)) fresh.push_back(socket);
+  }
+  seen_ = std::move(seen);
+  if (fresh.empty()) return {};
+
+  const census::Owners owners = find_owners();
+  const auto ourselves = static_cast<std::uint32_t>(::getpid());
+  census::Twins twins;
+  std::map<std::uint32_t, ArmedProcess> done;  // by process
+  for (census::Socket& socket : fresh) {
+    const census::Holder holder = owners.holder_of(socket.inode);
+    if (holder.process == census::no_index) continue;
+    const census::Process& process = owners.processes[holder.process];
+    if (process.pid == ourselves || !allows(socket, process)) continue;
+    socket.fd = holder.fd;
+    arm(twins.open(process, socket).get(),
+        done.try_emplace(holder.process, ArmedProcess{process, {}}).first->second.counts);
+  }
+  std::vector<ArmedProcess> result;
+  for (auto& [index, each] : done) result.push_back(std::move(each));
+  return result;
+}
+
+}  // namespace ebb::reap

@@ -1,0 +1,49 @@
+// Arms sockets that are open already, through a duplicate of their descriptor: those from before the programs of
+// ConnectArms, and those that the kernel cannot choose by itself. Each socket is looked at once.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+#include "census/owners.h"
+#include "census/sample.h"
+#include "reap/arm_limits.h"
+
+namespace ebb::reap {
+
+struct ArmCounts {
+  std::uint64_t armed = 0;
+  std::uint64_t left_alone = 0;  // the program has set all of it itself
+  std::uint64_t refused = 0;     // by the kernel; or the socket has ended meanwhile
+
+  void add(const ArmCounts& other) {
+    armed += other.armed;
+    left_alone += other.left_alone;
+    refused += other.refused;
+  }
+};
+
+struct ArmedProcess {
+  census::Process process;
+  ArmCounts counts;
+};
+
+class OpenArms {
+ public:
+  explicit OpenArms(const ArmLimits& limits) : limits_(limits) {}
+
+  using FindOwners = std::function<census::Owners()>;  // costly: asked only if there is a new socket
+  using Allows = std::function<bool(const census::Socket&, const census::Process&)>;
+  // Of connections that programs of this machine have opened to others. The sample has listeners too.
+  std::vector<ArmedProcess> sweep(const census::Sample& sample, const FindOwners& find_owners, const Allows& allows);
+
+ private:
+  void arm(int twin, ArmCounts& counts) const;
+
+  const ArmLimits limits_;
+  std::unordered_set<std::uint64_t> seen_;  // cookies of the last sample
+};
+
+}  // namespace ebb::reap

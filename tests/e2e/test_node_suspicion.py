@@ -1,0 +1,121 @@
+"""Nodes that fall silent: reported in seconds, by evidence and a probe; and what the policy lets follow from it."""
+
+import contextlib
+import errno
+import json
+import subprocess
+
+import pytest
+
+import namespaces
+from node_agent import node_agent
+from reaper import service
+from router import wait_until
+
+
+@pytest.fixture
+def cable():
+    refusal = namespaces.refusal()
+    if refusal:
+        pytest.skip(refusal)
+    made = namespaces.Cable("node", networks=(0, 1))
+    yield made
+    made.close()
+
+
+def policy(cable, **more):
+    return {"allow": [{"netns": [cable.near]}], **more}
+
+
+def heal(cable, network):
+    cable.ip(cable.far, f"neigh del 10.99.{network}.1 dev eth0")
+
+
+def talk(pairs):
+    for one, _ in pairs:
+        one.send(b"x")
+
+
+def nodes(agent):
+    return {each["node"]: each for each in json.loads(agent.get("/api/v1/nodes"))["nodes"]}
+
+
+def test_a_dead_node_is_reported_and_its_return_as_well(tmp_path, cable):
+    listener = cable.listen()
+    dead = [cable.pair(listener, "10.99.0.2") for _ in range(3)]
+    alive = [cable.pair(listener, "10.99.1.2") for _ in range(3)]
+    with node_agent(tmp_path, policy(cable)) as agent:
+        assert nodes(agent) == {}
+        cable.cut(0)
+        talk([*dead, *alive])
+        reported = agent.event("node_reported", node="10.99.0.2")
+        assert reported["level"] == "warning" and int(reported["stalled"]) >= 2
+        assert reported["probe"] == f"10.99.0.2:{listener.getsockname()[1]}"
+        said = wait_until(lambda: nodes(agent).get("10.99.0.2"), seconds=20, what="the node in the API")
+        assert said["state"] == "reported" and said["sockets"] == 3
+        assert agent.metric('ebbgate_reap_node_silent{node="10.99.0.2"}') == 1
+        assert agent.metric("ebbgate_reap_nodes_reported_total") == 1
+        # It is only reported: the policy does not say more.
+        assert all(one.getsockopt(1, 4) == 0 for one, _ in dead)
+        heal(cable, 0)
+        agent.event("node_recovered", node="10.99.0.2")
+        wait_until(lambda: nodes(agent) == {}, seconds=60, what="the node to be forgotten")
+        assert not agent.all("node_suspected", node="10.99.1.2")
+        for one, _ in alive + dead:
+            one.close()
+
+
+def test_connections_to_a_reported_node_are_ended_if_the_policy_says_so(tmp_path, cable):
+    listener = cable.listen()
+    busy = [cable.pair(listener, "10.99.0.2") for _ in range(2)]
+    idle, _ = cable.pair(listener, "10.99.0.2")
+    alive, _ = cable.pair(listener, "10.99.1.2")
+    with node_agent(tmp_path, policy(cable, act=True, end={"silent_nodes": True})) as agent:
+        cable.cut(0)
+        talk(busy)
+        for one in (*(one for one, _ in busy), idle):
+            one.settimeout(30)
+            with pytest.raises(ConnectionAbortedError) as ended:
+                one.recv(1)
+            assert ended.value.errno == errno.ECONNABORTED
+        assert alive.getsockopt(1, 4) == 0
+        # The program hears of it before it is counted.
+        ended = 'ebbgate_reap_sockets_total{outcome="ended",ground="silent_node"}'
+        wait_until(lambda: agent.metric(ended) == 3, seconds=20, what="three ended sockets")
+
+
+def test_a_node_that_answers_the_probe_is_not_reported(tmp_path, cable):
+    listener = cable.listen()
+    pairs = [cable.pair(listener, "10.99.0.2") for _ in range(3)]
+    rule = ["ip", "netns", "exec", cable.far, "iptables", "-A", "INPUT", "-p", "tcp", "!", "--syn", "-j", "DROP"]
+    if subprocess.run(rule, capture_output=True).returncode != 0:
+        pytest.skip("no iptables here")
+    with node_agent(tmp_path, policy(cable)) as agent:
+        talk(pairs)
+        agent.event("node_suspected", node="10.99.0.2")
+        agent.event("node_cleared", node="10.99.0.2")
+        assert not agent.all("node_reported")
+
+
+def test_endpoints_of_one_node_speak_for_it(tmp_path, cable):
+    listener = cable.listen()
+    port = listener.getsockname()[1]
+    pairs = [cable.pair(listener, host) for host in ("10.99.0.2", "10.99.0.3")]
+    listed = service(*({"address": f"{host}:{port}", "node": "worker-3"} for host in ("10.99.0.2", "10.99.0.3")))
+    with node_agent(tmp_path, policy(cable), [listed]) as agent:
+        cable.cut(0)
+        talk(pairs)
+        assert agent.event("node_reported")["node"] == "worker-3"
+
+
+def test_one_silent_connection_is_no_silent_node(tmp_path, cable):
+    listener = cable.listen()
+    one, _ = cable.pair(listener, "10.99.0.2")
+    with node_agent(tmp_path, policy(cable)) as agent:
+        cable.cut(0)
+        one.send(b"x")
+        looks = agent.metric("ebbgate_reap_looks_total")
+        wait_until(lambda: agent.metric("ebbgate_reap_looks_total") > looks + 8, seconds=60, what="some looks")
+        assert nodes(agent) == {} and not agent.all("node_suspected")
+        with contextlib.suppress(OSError):
+            one.close()
