@@ -79,6 +79,7 @@ class ProbeByHand {
     options_.schedule.every = EBB_TRY(duration("--every", arguments_.every));
     options_.schedule.budget = EBB_TRY(duration("--budget", arguments_.budget));
     options_.schedule.at_once = true;
+    options_.schedule.presses = false;  // as often as was asked for
     options_.echo = canary::Echo::if_present;
     if (arguments_.expect_port != 0) options_.rotation.ports = {arguments_.expect_port};
     // Whether a connection can be used again shows with the second request on it.

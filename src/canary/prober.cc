@@ -149,8 +149,9 @@ void Prober::conclude(Walk& walk, std::optional<ProbeResult> result) {
   const LegState::News news = walk.state.note(result->judgement, result->at);
   walk.durations.add(result->phases, result->good());
   walk.last = std::move(result);
+  const bool doubted = !walk.last->good() && walk.state.succeeding() != Truth::no;
   if (walk.left > 0) {
-    reactor_.timers().arm(walk.due, options_.schedule.next_at(walk.began, reactor_.now(), random_));
+    reactor_.timers().arm(walk.due, options_.schedule.next_at(walk.began, reactor_.now(), doubted, random_));
   }
   count_round(walk, failing_before);
   if (callbacks_.probed) callbacks_.probed(walk.leg, *walk.last, news, walk.state.condition());

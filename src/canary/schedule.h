@@ -13,6 +13,7 @@ struct Schedule {
   base::Duration budget = std::chrono::seconds{2};  // of one probe, from its start to its end
 
   bool at_once = false;  // the first: somebody waits for it
+  bool presses = true;   // a leg in doubt is walked twice as often, until it is known to fail or to be well
 
   // Anywhere in the interval: legs that came together are not walked together.
   constexpr base::Instant first_at(base::Instant now, base::Rng& random) const {
@@ -21,8 +22,9 @@ struct Schedule {
   }
   // A tenth earlier or later, so that routers do not fall into step. One that took longer than the interval is followed
   // at once, never joined.
-  constexpr base::Instant next_at(base::Instant began, base::Instant now, base::Rng& random) const {
-    return std::max(now, began + every * static_cast<std::int64_t>(random.between(900, 1100)) / 1000);
+  constexpr base::Instant next_at(base::Instant began, base::Instant now, bool doubted, base::Rng& random) const {
+    const base::Duration interval = doubted && presses ? every / 2 : every;
+    return std::max(now, began + interval * static_cast<std::int64_t>(random.between(900, 1100)) / 1000);
   }
 };
 

@@ -87,7 +87,7 @@ TEST(Schedule, StaysWithinATenthAndNeverJoinsAnOverlongProbe) {
   base::Instant earliest = base::Instant::max();
   base::Instant latest{};
   for (int i = 0; i < 1000; ++i) {
-    const base::Instant next = schedule.next_at(began, began + seconds{1}, random);
+    const base::Instant next = schedule.next_at(began, began + seconds{1}, false, random);
     earliest = std::min(earliest, next);
     latest = std::max(latest, next);
     EXPECT_LE(schedule.first_at(began, random), began + schedule.every);
@@ -95,7 +95,20 @@ TEST(Schedule, StaysWithinATenthAndNeverJoinsAnOverlongProbe) {
   EXPECT_GE(earliest, began + milliseconds{4500});
   EXPECT_LE(latest, began + milliseconds{5500});
   EXPECT_GT(latest - earliest, milliseconds{800}) << "there is a jitter";
-  EXPECT_EQ(schedule.next_at(began, began + seconds{9}, random), began + seconds{9});
+  EXPECT_EQ(schedule.next_at(began, began + seconds{9}, false, random), began + seconds{9});
+}
+
+TEST(Schedule, KnowsWithinFifteenSecondsThatALegFails) {
+  base::Rng random(1);
+  Schedule schedule;
+  for (int i = 0; i < 1000; ++i) {
+    // The fault comes right after a good probe, and each probe that meets it uses up its budget.
+    base::Instant began = schedule.next_at({}, {}, false, random);
+    for (int bad = 1; bad < 3; ++bad) began = schedule.next_at(began, began + schedule.budget, true, random);
+    EXPECT_LE(began + schedule.budget, base::Instant{} + seconds{15});
+  }
+  schedule.presses = false;
+  EXPECT_GE(schedule.next_at({}, {}, true, random), base::Instant{} + milliseconds{4500});
 }
 
 TEST(Phases, OnlyWhatTookPlaceIsCounted) {

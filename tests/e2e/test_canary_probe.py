@@ -214,7 +214,7 @@ def test_certificate_that_expires_soon_is_a_warning(tls_server):
     assert text.returncode == 0 and "warning: CN=canary.example.com, expires in 4 days" in text.stdout
 
 
-def test_replaced_certificate_is_seen_by_the_next_probe(tls_server):
+def test_every_probe_sees_the_certificate(tls_server):
     """A session that was resumed would not show it."""
     port, certificate = tls_server(canary_server)
     assert [each["certificate"]["subject"] for each in
