@@ -113,7 +113,7 @@ class Chooser {
 
 Bond bond_with(const EndpointState& endpoint, const routes::StickyModel& sticky, base::Instant now) {
   return lifecycle::bond(endpoint.life(), {.kept_while_draining = sticky.drain == routes::StickyDrain::keep,
-                                           .drain_overdue = now >= endpoint.drain_until});
+                                           .drain_overdue = now >= endpoint.bound_until});
 }
 
 Handle choose_endpoint(Core& core, BackendView& view, const routes::BackendModel& model, const Claim& claim) {

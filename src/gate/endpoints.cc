@@ -109,10 +109,14 @@ void Endpoints::leave(Handle handle) {
 // The work that it has may end by itself until the deadline; what waits in the pool is of no more use.
 void Endpoints::drain_or_not(EndpointState& endpoint, bool was_draining) {
   if (!endpoint.draining()) {
-    endpoint.drain_until = base::Instant::max();
+    endpoint.drain_until = endpoint.bound_until = base::Instant::max();
     return endpoint.drain_timer.disarm();
   }
-  if (!was_draining) endpoint.drain_until = core_.reactor.now() + views_.find(endpoint.view)->drain_deadline;
+  if (!was_draining) {
+    const base::Duration deadline = views_.find(endpoint.view)->drain_deadline;
+    endpoint.drain_until = core_.reactor.now() + deadline;
+    endpoint.bound_until = core_.reactor.now() + deadline * 9 / 10;
+  }
   core_.backends->close_idle(endpoint, endpoint.drain_cause());
   core_.h2_backends->retire(endpoint, endpoint.drain_cause());
   if (endpoint.active > 0) arm_drain(endpoint);

@@ -59,7 +59,9 @@ struct EndpointState {
   bool speaks_h2 = false;                            // `auto`: what the last handshake has agreed on
   lifecycle::IdleLimit idle_limit{};                 // how long it keeps the connections of the pool
   base::Instant drain_until = base::Instant::max();  // while it drains
-  base::Timer drain_timer;                           // armed while it has work that it must end
+  base::Instant bound_until =
+      base::Instant::max();  // then clients that it may keep move, so that none is cut by the above
+  base::Timer drain_timer;   // armed while it has work that it must end
   std::vector<std::move_only_function<void()>> when_idle{};
   EndpointTally tally{};
   lifecycle::Evidence evidence{};  // gate/health, as the next two

@@ -13,7 +13,7 @@ enum class Bond : std::uint8_t { holds, yields, broken };
 
 struct BondTerms {
   bool kept_while_draining = false;
-  bool drain_overdue = false;  // it drains, and its deadline has passed
+  bool drain_overdue = false;  // it drains, and its deadline is near
 };
 
 constexpr Bond bond(const EndpointFactsOfLife& facts, const BondTerms& terms) {
