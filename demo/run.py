@@ -15,6 +15,8 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 SERVICES = {"shop": 18081, "api": 18082, "news": 18083}
 CANARY_PORTS = (18084, 18085)
 ROUTER_PORTS = (8080, 8443, 9901)
+# One by one: OpenSSL takes no wildcard for names of two labels.
+NAMES = ("localhost", "news.localhost", "canary.localhost", "canary-inside.localhost", "canary-raw.localhost")
 READY = "http://127.0.0.1:9901/readyz"
 
 WELCOME = """
@@ -78,7 +80,7 @@ def main():
         print(f"demo: in use already: port {', '.join(map(str, taken))}; end that program or change demo/ebbgate.yaml", file=sys.stderr)
         return 1
     stem = ROOT / "run" / "demo" / "localhost"
-    subprocess.run([ROOT / "tools" / "certs", stem, "ecdsa", "localhost", "*.localhost"], check=True)
+    subprocess.run([ROOT / "tools" / "certs", stem, "ecdsa", *NAMES], check=True)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     processes = []
     try:
