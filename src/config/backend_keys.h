@@ -101,7 +101,8 @@ inline constexpr Key<routes::HealthModel> health_keys[] = {
 inline constexpr Key<routes::StickyModel> sticky_keys[] = {
     {"cookie", text<&routes::StickyModel::cookie>, "its name; backends never see it", Need::required},
     {"drain", choice<&routes::StickyModel::drain, sticky_drain_words>,
-     "clients of an endpoint that drains `move` as soon as another is ready, or it may `keep` them until its deadline is near"},
+     "clients of an endpoint that drains `move` as soon as another is ready, or it may `keep` them until its deadline "
+     "is near"},
     {"secure", choice<&routes::StickyModel::secure, cookie_secure_words>,
      "whether it is for TLS only; `auto` is what the client's own connection is"},
     {"same_site", choice<&routes::StickyModel::same_site, cookie_same_site_words>,
