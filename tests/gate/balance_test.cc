@@ -199,12 +199,13 @@ TEST_F(StickyTest, DrainingMovesWhenAnotherIsReady) {
   }
 }
 
-TEST_F(StickyTest, DrainingKeepsToTheDeadlineIfToldSo) {
+TEST_F(StickyTest, DrainingKeepsUntilTheDeadlineIsNearIfToldSo) {
   model_.sticky->drain = routes::StickyDrain::keep;
   for (const Wish state : {Wish::drain, Wish::leaving}) {
     enter({{1, Wish::ready}, {1, state}});
     EXPECT_EQ(choose_bound(), 1);
-    endpoint(1).drain_until = reactor_->now();
+    EXPECT_LT(endpoint(1).bound_until, endpoint(1).drain_until);
+    endpoint(1).bound_until = reactor_->now();
     EXPECT_EQ(choose_bound(), 0);
     enter({{1, Wish::ready}, {1, Wish::ready}});  // it was not to leave after all
     EXPECT_EQ(choose_bound(), 1);
