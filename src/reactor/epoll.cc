@@ -200,14 +200,7 @@ base::Result<SocketId> EpollReactor::connect(const base::Address& address, Owner
 
 void EpollReactor::list_own(Holdings& out) {
   out.push_back({.descriptor = epoll_.get()});
-  listeners_.for_each([&out](base::Handle id, Listener& listener) {
-    if (listener.inode == 0) listener.inode = inode_of(listener.descriptor.get());
-    out.push_back({.descriptor = listener.descriptor.get(),
-                   .kind = Holding::Kind::listener,
-                   .inode = listener.inode,
-                   .socket = id,
-                   .owner = listener.owner});
-  });
+  list_listeners(listeners_, out);
 }
 
 bool EpollReactor::holds(SocketId id, Owner owner) const {

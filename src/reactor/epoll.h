@@ -13,6 +13,7 @@
 
 #include "base/list.h"
 #include "base/slot_map.h"
+#include "reactor/listener_state.h"
 #include "reactor/loop.h"
 #include "reactor/receive_blocks.h"
 #include "reactor/socket_state.h"
@@ -56,12 +57,7 @@ class EpollReactor final : public Loop {
     Input input = Input::idle;
     bool writable = true;
   };
-  struct Listener {
-    Descriptor descriptor;
-    Owner owner;
-    bool closing = false;
-    std::uint64_t inode = 0;  // as list_own() first found it
-  };
+  using Listener = ListenerState;
   enum EventKind : std::uint8_t { socket_event, listener_event, datagram_event, mailbox_event };
 
   void wait_and_serve() override;

@@ -197,7 +197,7 @@ SocketId UringReactor::add_socket(Descriptor descriptor, Owner owner, Origin ori
 
 base::Result<ListenerId> UringReactor::listen(const base::Address& address, Owner owner) {
   Descriptor descriptor = EBB_TRY(open_listener(address, limits_, Blocking::yes));
-  const ListenerId id(listeners_.emplace(std::move(descriptor), owner));
+  const ListenerId id(listeners_.emplace(ListenerState{.descriptor = std::move(descriptor), .owner = owner}));
   start_accepting(id);
   return id;
 }
@@ -290,14 +290,7 @@ void UringReactor::close_listeners() {
 
 void UringReactor::list_own(Holdings& out) {
   out.push_back({.descriptor = ring_.ring_fd});
-  listeners_.for_each([&out](base::Handle id, Listener& listener) {
-    if (listener.inode == 0) listener.inode = inode_of(listener.descriptor.get());
-    out.push_back({.descriptor = listener.descriptor.get(),
-                   .kind = Holding::Kind::listener,
-                   .inode = listener.inode,
-                   .socket = id,
-                   .owner = listener.owner});
-  });
+  list_listeners(listeners_, out);
 }
 
 bool UringReactor::holds(SocketId id, Owner owner) const {

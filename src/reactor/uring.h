@@ -16,6 +16,7 @@
 
 #include "base/list.h"
 #include "base/slot_map.h"
+#include "reactor/listener_state.h"
 #include "reactor/loop.h"
 #include "reactor/receive_blocks.h"
 #include "reactor/socket_state.h"
@@ -82,12 +83,8 @@ class UringReactor final : public Loop {
     std::unique_ptr<base::Address> connect_to;  // until the connect operation is over
     std::unique_ptr<Message> message;           // while a send of several parts is in flight
   };
-  struct Listener {
-    Descriptor descriptor;
-    Owner owner;
+  struct Listener : ListenerState {
     bool accepting = false;
-    bool closing = false;
-    std::uint64_t inode = 0;  // as list_own() first found it
   };
 
   void wait_and_serve() override;
