@@ -6,19 +6,17 @@
 #include <cstddef>
 #include <string_view>
 
+#include "wire/canary_fields.h"
+
 namespace ebb::canary {
 
-// Names of fields are compared without regard to case; HTTP/2 wants them in lower case.
-struct FieldName {
-  std::string_view written;
-  std::string_view lower;
-};
+using wire::FieldName;
+using wire::generation_field;
 
-inline constexpr FieldName nonce_field{"Ebbgate-Canary", "ebbgate-canary"};               // both ways
-inline constexpr FieldName port_field{"x-request-port", "x-request-port"};                // OpenShift's
-inline constexpr FieldName pod_field{"Ebbgate-Canary-Pod", "ebbgate-canary-pod"};         // who has answered
-inline constexpr FieldName node_field{"Ebbgate-Canary-Node", "ebbgate-canary-node"};      // and where it runs
-inline constexpr FieldName generation_field{"Ebbgate-Generation", "ebbgate-generation"};  // by the router, decimal
+inline constexpr const FieldName& nonce_field = wire::canary_nonce_field;
+inline constexpr FieldName port_field{"x-request-port", "x-request-port"};            // OpenShift's
+inline constexpr FieldName pod_field{"Ebbgate-Canary-Pod", "ebbgate-canary-pod"};     // who has answered
+inline constexpr FieldName node_field{"Ebbgate-Canary-Node", "ebbgate-canary-node"};  // and where it runs
 
 // Letters, digits and hyphens; what is longer is not sent back.
 inline constexpr std::size_t nonce_bytes_max = 64;

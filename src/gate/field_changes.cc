@@ -1,5 +1,6 @@
 #include "gate/field_changes.h"
 
+#include "wire/canary_fields.h"
 #include "wire/h1_field.h"
 
 namespace ebb::gate {
@@ -7,7 +8,6 @@ namespace ebb::gate {
 namespace {
 
 constexpr std::string_view hsts_name = "Strict-Transport-Security";
-constexpr std::string_view generation_name = "Ebbgate-Generation";  // as canary/fields.h has it
 
 // In the place of what the endpoint said.
 bool set(wire::Fields& fields, std::string_view name, std::string_view value) {
@@ -35,7 +35,7 @@ bool ResponseChanges::apply(wire::Fields& fields) const {
   if (edits != nullptr && !change(fields, *edits)) return false;
   if (!change(fields, cors)) return false;
   if (!set_cookie.empty() && !fields.add({"Set-Cookie", set_cookie})) return false;
-  if (!generation.empty() && !set(fields, generation_name, generation)) return false;
+  if (!generation.empty() && !set(fields, wire::generation_field.written, generation)) return false;
   // Of two, browsers take the first (RFC 6797 section 8.1).
   return hsts.empty() || set(fields, hsts_name, hsts);
 }

@@ -12,6 +12,7 @@
 #include "gate/head_fields.h"
 #include "routes/client_address.h"
 #include "routes/path_change.h"
+#include "wire/canary_fields.h"
 #include "wire/h1_write.h"
 
 namespace ebb::gate {
@@ -21,7 +22,6 @@ using base::Handle;
 
 namespace {
 
-constexpr std::string_view canary_nonce = "ebbgate-canary";  // as canary/fields.h has it
 constexpr std::size_t rate_slots = std::size_t{1} << 16;
 
 wire::ForwardingMode mode_of(routes::ForwardedMode mode) {
@@ -102,7 +102,7 @@ void Exchanges::apply_policy(Exchange& exchange, const ClientConnection& client,
   const routes::Policy& policy = *exchange.route->policy;
   if (!policy.response.empty()) exchange.apply().response.edits = &policy.response;
   if (client.secure != nullptr && !policy.hsts.empty()) exchange.apply().response.hsts = policy.hsts;
-  if (!policy.generation.empty() && head.fields.find(canary_nonce) != nullptr) {
+  if (!policy.generation.empty() && head.fields.find(wire::canary_nonce_field.lower) != nullptr) {
     exchange.apply().response.generation = policy.generation;
   }
   if (policy.model.compression && head.method != wire::Method::head) {
