@@ -4,8 +4,8 @@ import collections
 import json
 import pathlib
 import subprocess
-import time
 
+import nginx
 from fabric import POD_PORT
 from ports import WEB
 from scene import Result, Scene
@@ -13,35 +13,13 @@ from scene import Result, Scene
 HERE = pathlib.Path(__file__).resolve().parent
 REPLICAS, CLIENTS = 3, 3000
 REQUESTS, REQUESTS_PER_SECOND = 1_000_000, CLIENTS / 1.03
-SERVER = """
-daemon off; master_process off; worker_rlimit_nofile 8192; pid {directory}/{name}.pid; error_log {directory}/{name}.log;
-events {{ worker_connections 4096; }}
-http {{
-  access_log off; keepalive_timeout 1s; keepalive_requests 1000000000;
-  client_body_temp_path {directory}/body; proxy_temp_path {directory}/p; fastcgi_temp_path {directory}/f;
-  uwsgi_temp_path {directory}/u; scgi_temp_path {directory}/s;
-  server {{ listen {address}:{port} backlog=4096; location / {{ return 200 "served"; }} }}
-}}
-"""
+HTTP = 'keepalive_timeout 1s; server {{ listen {address}:{port} backlog=4096; location / {{ return 200 "served"; }} }}'
 Server = collections.namedtuple("Server", "name slot process")
 
 
 def serve(stage, slot):
-    """nginx in a pod's place: what most people have behind a router."""
-    name = f"server{slot}"
-    directory = stage.directory / name
-    directory.mkdir(exist_ok=True)
-    file = directory / "nginx.conf"
-    file.write_text(SERVER.format(directory=directory, name=name, address=stage.fabric.address(slot), port=POD_PORT))
-    with open(directory / "stderr", "wb") as errors:
-        process = subprocess.Popen(stage.fabric.bound(f"pod{slot}", "nginx", "-p", directory, "-c", file), stdin=subprocess.DEVNULL,
-                                   stdout=errors, stderr=errors, start_new_session=True)
-    deadline = time.monotonic() + 10
-    while not (directory / f"{name}.pid").exists():
-        if process.poll() is not None or time.monotonic() > deadline:
-            raise RuntimeError("a server did not start: " + (directory / "stderr").read_text(errors="replace"))
-        time.sleep(0.02)
-    return Server(name, slot, process)
+    http = HTTP.format(address=stage.fabric.address(slot), port=POD_PORT)
+    return Server(f"server{slot}", slot, nginx.serve(stage.fabric, stage.directory, slot, http))
 
 
 def million(stage):

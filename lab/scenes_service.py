@@ -18,7 +18,7 @@ connections to one pod, and its node dies without a word. 3 s later the endpoint
 but the old ones stay pinned, and the kernel repeats what was not acknowledged: 924.6 s by its formula, with tcp_retries2 = 15. Before:
 plain Linux, with tcp_retries2 = 5 so that one can wait for it. After: `ebbgate reap` ends the sockets whose real peer is gone."""
 
-CLIENTS = pathlib.Path(__file__).resolve().parent / "clients"
+CLIENTS = pathlib.Path(__file__).resolve().parent.parent / "tests" / "e2e" / "clients"  # each prints who answered last on its line
 DEAD, LIVING = 1, 2  # slots
 WARM_SECONDS, NOTICE_SECONDS, RECONNECT_SECONDS = 2, 3, 1.0
 FEW_RETRIES, PATIENCE_SECONDS = 5, 60
@@ -42,7 +42,7 @@ class Client:
 
     def answered_by(self, address, since=0.0):
         """When that address first answered after `since`; None: not yet."""
-        return next((moment for moment, line in list(self.lines) if moment >= since and line.split(" ")[0] == address), None)
+        return next((moment for moment, line in list(self.lines) if moment >= since and line.split(" ")[-1] == address), None)
 
     def end(self):
         self.process.kill()
@@ -53,9 +53,9 @@ class Client:
 
 def clients(stage):
     built = stage.directory / "go-client"
-    subprocess.run(["go", "build", "-o", built, CLIENTS / "main.go"], check=True, env={**os.environ, "GO111MODULE": "off"})
+    subprocess.run(["go", "build", "-o", built, CLIENTS / "http2_client.go"], check=True, env={**os.environ, "GO111MODULE": "off"})
     return [Client(stage, "go", built, service.URL),
-            Client(stage, "requests", sys.executable, CLIENTS / "session.py", service.URL),
+            Client(stage, "requests", sys.executable, CLIENTS / "requests_client.py", service.URL),
             Client(stage, "curl", "curl", "-skSN", "--rate", "600/m", f"{service.URL}[1-100000]")]
 
 

@@ -6,23 +6,18 @@ The endpoints are nginx in the pods' namespaces, with TLS and HTTP/2; each answe
 import contextlib
 import pathlib
 import subprocess
-import time
+
+import nginx
 
 ADDRESS, PORT = "10.96.0.10", 443
 URL = f"https://{ADDRESS}/"
-NGINX = """
-daemon off; master_process off; pid {directory}/nginx.pid; error_log {directory}/nginx.log;
-events {{ worker_connections 1024; }}
-http {{
-  access_log off;
-  client_body_temp_path {directory}/body; proxy_temp_path {directory}/p; fastcgi_temp_path {directory}/f;
-  uwsgi_temp_path {directory}/u; scgi_temp_path {directory}/s;
+CERTIFICATES = pathlib.Path(__file__).resolve().parent.parent / "tools" / "certs"
+HTTP = """
+  keepalive_timeout 3600s;
   server {{
-    listen {address}:{port} ssl http2; ssl_certificate {directory}/../service.pem; ssl_certificate_key {directory}/../service.key;
-    keepalive_timeout 3600s; location / {{ return 200 "$server_addr\\n"; }}
-  }}
-}}
-"""
+    listen {address}:{port} ssl http2; ssl_certificate {stem}.pem; ssl_certificate_key {stem}.key;
+    location / {{ return 200 "$server_addr\\n"; }}
+  }}"""
 
 
 class Service:
@@ -31,8 +26,7 @@ class Service:
         self.servers, self.pinned = [], None
 
     def __enter__(self):
-        subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2", "-subj", "/CN=service",
-                        "-keyout", self.directory / "service.key", "-out", self.directory / "service.pem"], check=True, capture_output=True)
+        subprocess.run([CERTIFICATES, self.directory / "service", "ecdsa", "service"], check=True)
         with contextlib.ExitStack() as undo:
             undo.callback(self.__exit__)
             for slot in self.slots:
@@ -48,17 +42,8 @@ class Service:
             server.wait()
 
     def serve(self, slot):
-        directory = self.directory / f"server{slot}"
-        directory.mkdir()
-        file = directory / "nginx.conf"
-        file.write_text(NGINX.format(directory=directory, address=self.fabric.address(slot), port=PORT))
-        self.servers.append(subprocess.Popen(self.fabric.bound(f"pod{slot}", "nginx", "-p", directory, "-c", file), stdin=subprocess.DEVNULL,
-                                             stdout=open(directory / "stderr", "wb"), stderr=subprocess.STDOUT, start_new_session=True))
-        deadline = time.monotonic() + 10
-        while not (directory / "nginx.pid").exists():
-            if self.servers[-1].poll() is not None or time.monotonic() > deadline:
-                raise RuntimeError("a server did not start: " + (directory / "stderr").read_text(errors="replace"))
-            time.sleep(0.02)
+        http = HTTP.format(address=self.fabric.address(slot), port=PORT, stem=self.directory / "service")
+        self.servers.append(nginx.serve(self.fabric, self.directory, slot, http))
 
     def point_to(self, slot):
         """New connections go there from now on; those that exist stay where they are, whatever became of that place."""
