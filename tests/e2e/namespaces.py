@@ -7,6 +7,8 @@ import pathlib
 import socket
 import subprocess
 
+import pytest
+
 CLONE_NEWNET = 0x40000000
 LIBC = ctypes.CDLL(None, use_errno=True)
 
@@ -91,3 +93,12 @@ class Cable:
 
     def close(self):
         self.open.close()
+
+
+@contextlib.contextmanager
+def laid(name, networks=(0,)):
+    """A cable for one test, which is skipped where there can be none."""
+    if reason := refusal():
+        pytest.skip(reason)
+    with contextlib.closing(Cable(name, networks)) as cable:
+        yield cable

@@ -64,9 +64,8 @@ def possible():
 
 @pytest.fixture
 def cable():
-    made = namespaces.Cable("arm", networks=(0, 1))
-    yield made
-    made.close()
+    with namespaces.laid("arm", networks=(0, 1)) as made:
+        yield made
 
 
 @pytest.fixture

@@ -15,12 +15,8 @@ from router import wait_until
 
 @pytest.fixture
 def cable():
-    refusal = namespaces.refusal()
-    if refusal:
-        pytest.skip(refusal)
-    made = namespaces.Cable("node", networks=(0, 1))
-    yield made
-    made.close()
+    with namespaces.laid("node", networks=(0, 1)) as made:
+        yield made
 
 
 def policy(cable, **more):

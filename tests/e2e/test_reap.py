@@ -20,12 +20,8 @@ PROMISE = promised(1)
 
 @pytest.fixture
 def wire():
-    refusal = namespaces.refusal()
-    if refusal:
-        pytest.skip(refusal)
-    one = namespaces.Cable("r", networks=(0, 1))
-    yield one
-    one.close()
+    with namespaces.laid("r", networks=(0, 1)) as one:
+        yield one
 
 
 @pytest.fixture
