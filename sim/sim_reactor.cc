@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "reactor/linger.h"
+
 namespace ebb::sim {
 
 using reactor::CloseMode;
@@ -300,16 +302,34 @@ void SimReactor::linger(base::Handle tag) {
   Lingering* left = lingering_.find(tag);
   const EndId end = left->end;
   if (network_.open(end)) {
-    if (!network_.read(end, SIZE_MAX).empty()) left->draining = true;
+    if (!network_.read(end, SIZE_MAX).empty()) {
+      left->draining = true;
+      left->heard = world_.now();
+    }
     const std::size_t sent = network_.send(end, left->bytes);
     left->bytes.erase(0, sent);
     if (sent > 0) left->progress = world_.now();
     if (!left->bytes.empty()) return;
-    if (!std::exchange(left->finished, true)) network_.finish(end);
+    if (!std::exchange(left->finished, true)) {
+      network_.finish(end);
+      left->heard = world_.now();
+      bound_silence(tag);
+    }
     if (left->draining && !network_.finished(end)) return;
   }
   lingering_.erase(tag);
   network_.close(end);
+}
+
+void SimReactor::bound_silence(base::Handle tag) {
+  world_.at(lingering_.find(tag)->heard + reactor::linger_silence, [this, tag, alive = alive_] {
+    const Lingering* silent = *alive ? lingering_.find(tag) : nullptr;
+    if (silent == nullptr) return;
+    if (world_.now() - silent->heard < reactor::linger_silence) return bound_silence(tag);
+    const EndId end = silent->end;
+    lingering_.erase(tag);
+    network_.close(end);
+  });
 }
 
 base::Result<reactor::DatagramSocketId> SimReactor::bind_datagrams(const base::Address&, Owner) {

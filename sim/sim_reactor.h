@@ -120,6 +120,7 @@ class SimReactor final : public reactor::Reactor, private Watcher {
     bool draining = false;
     bool finished = false;
     Instant progress{};
+    Instant heard{};
   };
   enum class Ending : std::uint8_t { alive, gone };
   static constexpr std::uint32_t lingering_bit = 1u << 31;  // in the slot of a tag: an end of lingering_
@@ -148,6 +149,7 @@ class SimReactor final : public reactor::Reactor, private Watcher {
   void close_later(Socket& socket, bool draining);
   void bound_linger(base::Handle tag);
   void linger(base::Handle tag);
+  void bound_silence(base::Handle tag);
   Socket* find(reactor::SocketId id) { return sockets_.find(id); }
   void forget(Socket& socket);
   void end_pump(Socket& from);

@@ -234,8 +234,8 @@ void EpollReactor::close(SocketId id, CloseMode mode) {
   socket->phase = peer_sends ? Phase::draining : Phase::flushing;
   if (socket->output == Output::open) socket->output = Output::finishing;
   if (socket->origin != Origin::connecting) write_out(*socket);
+  bound_linger(socket->linger);
   serve_closed(*socket);
-  if (sockets_.find(id) != nullptr) bound_linger(socket->linger);
 }
 
 void EpollReactor::serve_closed(Socket& socket) {
@@ -253,7 +253,8 @@ void EpollReactor::serve_closed(Socket& socket) {
     }
   }
   if (!socket.output_bytes.empty()) return;
-  if (socket.phase == Phase::flushing || socket.input == Input::finished) bury(socket.id);
+  if (socket.phase == Phase::flushing || socket.input == Input::finished) return bury(socket.id);
+  bound_silence(socket.linger);
 }
 
 // With output unsent a plain close would look like its end: where only the close delimits a body, as if it were whole.

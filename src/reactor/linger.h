@@ -1,5 +1,6 @@
-// A socket that its handler has closed while output was unsent: it lives on until the output is gone, but not without
-// end. Part of each socket; linked in the loop's list, the nearest deadline first.
+// A socket that its handler has closed while output was unsent, or its peer was sending: it lives on until the one is
+// gone and the other has ended, but not without end. Part of each socket; linked in one of the loop's lists, the
+// nearest deadline first.
 #pragma once
 
 #include "base/clock.h"
@@ -8,9 +9,13 @@
 
 namespace ebb::reactor {
 
+// Of a peer that owes nothing but its FIN, which many never send.
+inline constexpr base::Duration linger_silence = std::chrono::seconds{2};
+
 struct Linger : base::ListNode<Linger> {
   SocketId socket;
   base::Instant deadline;
+  base::Instant latest;  // whatever the peer still sends
 };
 
 }  // namespace ebb::reactor

@@ -23,7 +23,8 @@ Loop::Loop(const SocketLimits& limits)
       now_(clock_.now()),
       timers_(now_),
       accept_again_(own_timer(accept_timer)),
-      linger_ends_(own_timer(linger_timer)) {}
+      flushing_{.ends = base::Timer(own_timer(linger_timer)), .sockets = {}},
+      draining_{.ends = base::Timer(own_timer(silence_timer)), .sockets = {}} {}
 
 void Loop::run(Handler& handler) {
   handler_ = &handler;
@@ -65,14 +66,17 @@ void Loop::end_round() {
 }
 
 void Loop::on_own_timer(TimerKind kind) {
-  if (kind == accept_timer) {
-    resume_accepting();
-    return;
+  switch (kind) {
+    case accept_timer: return resume_accepting();
+    case linger_timer: return end_overdue(flushing_);
+    case silence_timer: return end_overdue(draining_);
   }
-  while (!lingering_.empty() && lingering_.front()->deadline <= now_) {
-    end_linger(lingering_.pop_front()->socket);
-  }
-  if (!lingering_.empty()) timers_.arm(linger_ends_, lingering_.front()->deadline);
+}
+
+void Loop::end_overdue(Lingering& lingering) {
+  auto& sockets = lingering.sockets;
+  while (!sockets.empty() && sockets.front()->deadline <= now_) end_linger(sockets.pop_front()->socket);
+  if (!sockets.empty()) timers_.arm(lingering.ends, sockets.front()->deadline);
 }
 
 bool Loop::read_holdings(HoldingsCursor& cursor, Holdings& out) {
@@ -96,10 +100,19 @@ void Loop::pause_accepting() {
 }
 
 void Loop::bound_linger(Linger& linger) {
+  linger.latest = now_ + std::max(limits_.user_timeout, linger_least);
+  await(flushing_, linger, linger.latest);
+}
+
+void Loop::bound_silence(Linger& linger) {
+  if (now_ + linger_silence < linger.latest) await(draining_, linger, now_ + linger_silence);
+}
+
+void Loop::await(Lingering& lingering, Linger& linger, base::Instant deadline) {
   linger.unlink();
-  linger.deadline = now_ + std::max(limits_.user_timeout, linger_least);
-  lingering_.push_back(linger);
-  if (!linger_ends_.armed()) timers_.arm(linger_ends_, lingering_.front()->deadline);
+  linger.deadline = deadline;
+  lingering.sockets.push_back(linger);
+  if (!lingering.ends.armed()) timers_.arm(lingering.ends, lingering.sockets.front()->deadline);
 }
 
 }  // namespace ebb::reactor

@@ -75,6 +75,8 @@ class Loop : public Reactor {
   void pause_accepting();
   // end_linger() follows if the user timeout passes before the next call or the socket's end: call it on progress.
   void bound_linger(Linger& linger);
+  // The same for a socket that has sent everything and only waits for its peer's FIN: call it when bytes have come.
+  void bound_silence(Linger& linger);
 
   Handler* handler_ = nullptr;
   const SocketLimits limits_;
@@ -85,17 +87,24 @@ class Loop : public Reactor {
   Datagrams datagrams_;
 
  private:
-  enum TimerKind : std::uint32_t { accept_timer, linger_timer };
+  enum TimerKind : std::uint32_t { accept_timer, linger_timer, silence_timer };
+  // One timeout for all: whoever comes last has the last deadline.
+  struct Lingering {
+    base::Timer ends;
+    base::List<Linger, Linger> sockets;
+  };
 
   void end_round();
   void on_own_timer(TimerKind kind);
+  void await(Lingering& lingering, Linger& linger, base::Instant deadline);
+  void end_overdue(Lingering& lingering);
 
   base::SystemClock clock_;
   base::Instant now_;
   base::TimerWheel timers_;
   base::Timer accept_again_;
-  base::Timer linger_ends_;
-  base::List<Linger, Linger> lingering_;  // the timeout is one for all: whoever comes last has the last deadline
+  Lingering flushing_;
+  Lingering draining_;
   std::atomic<bool> stopping_ = false;
   bool mail_waits_ = false;
   bool starved_ = false;

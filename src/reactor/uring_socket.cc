@@ -107,6 +107,7 @@ void UringReactor::discarded(Socket& socket, int result) {
   if (result > 0) {
     // The peer is in the middle of a message: wait for its FIN (RFC 9112, 9.6).
     if (socket.phase == Phase::flushing) socket.phase = Phase::draining;
+    if (socket.phase == Phase::draining && socket.output_bytes.empty()) bound_silence(socket.linger);
     return;
   }
   socket.input = Input::finished;
@@ -196,7 +197,11 @@ void UringReactor::sent(Socket& socket, int result) {
   }
   counters_.sends += 1;
   socket.output_bytes.drop_front(static_cast<std::size_t>(result));
-  if (socket.closed_by_handler()) return bound_linger(socket.linger);
+  if (socket.closed_by_handler()) {
+    bound_linger(socket.linger);
+    if (socket.output_bytes.empty()) bound_silence(socket.linger);
+    return;
+  }
   if (!socket.output_bytes.empty()) return;
   if (Socket* source = sockets_.find(socket.pump_source)) make_ready(*source);
   if (!socket.owes_drained || socket.has_failure()) return;
@@ -236,6 +241,7 @@ void UringReactor::close(SocketId id, CloseMode mode) {
   if (socket->output == Output::open) socket->output = Output::finishing;
   unsettle(*socket);
   bound_linger(socket->linger);
+  if (socket->output_bytes.empty()) bound_silence(socket->linger);
 }
 
 void UringReactor::begin_closing(Socket& socket) {

@@ -46,6 +46,24 @@ TEST_P(Ending, CloseFlushWhileThePeerStillSendsIsNotSeenAsAReset) {
   run_rounds(3);
 }
 
+class Patient : public ReactorTest {
+ protected:
+  Patient() { limits_.user_timeout = std::chrono::hours{1}; }
+};
+
+TEST_P(Patient, CloseFlushDoesNotWaitForTheFinOfAPeerThatSaysNothingMore) {
+  recorder_->mode_when_accepted = Receive::paused;
+  auto [peer, ours] = accept_one();
+  plain_send(peer.get(), "unread");
+  run_rounds(3);
+  const std::size_t before = open_descriptors();
+  send(*ours, "answer");
+  reactor_->close(ours->id, CloseMode::flush);
+  run_until([&] { return plain_receive(peer.get()) == "answer"; });
+  EXPECT_EQ(open_descriptors(), before) << "a reset could overtake the answer at the peer";
+  run_until([&] { return open_descriptors() == before - 1; });
+}
+
 class Impatient : public ReactorTest {
  protected:
   Impatient() { limits_.user_timeout = std::chrono::seconds{1}; }
@@ -356,6 +374,8 @@ TEST_P(Ending, ThousandsOfConnectionsComeAndGo) {
   EXPECT_EQ(finished, total);
 }
 
+INSTANTIATE_TEST_SUITE_P(Reactors, Patient, testing::Values(Kind::epoll, Kind::uring),
+                         [](const auto& kind) { return kind.param == Kind::epoll ? "Epoll" : "Uring"; });
 INSTANTIATE_TEST_SUITE_P(Reactors, Impatient, testing::Values(Kind::epoll, Kind::uring),
                          [](const auto& kind) { return kind.param == Kind::epoll ? "Epoll" : "Uring"; });
 INSTANTIATE_TEST_SUITE_P(Reactors, Ending, testing::Values(Kind::epoll, Kind::uring),
