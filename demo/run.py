@@ -24,8 +24,8 @@ WELCOME = """
   http://localhost:8080/api/        api, by path
   http://news.localhost:8080/       news, by host
   https://localhost:8443/           the same over TLS (the certificate is self-signed)
+  http://localhost:9901/            the dashboard: whether every way through the router is good, endpoints, drains
   http://localhost:9901/metrics     what the router counts
-  http://localhost:9901/api/v1/canary   whether every way through the router is good
 
   curl -i 'localhost:8080/api/slow?seconds=2'
   curl -N http://news.localhost:8080/events

@@ -50,8 +50,8 @@ Denial deny(const Access& access, const wire::RequestHead& head) {
   }
   if (from_another_site(head)) return {403, "pages of other sites may not change anything here"};
   const std::string_view path = head.path.substr(0, head.path.find('?'));
-  const bool probe = safe(head.method) && (path == "/healthz" || path == "/readyz");
-  if (access.token.empty() || probe || has_token(access, head)) return {};
+  const bool open = path == "/healthz" || path == "/readyz" || path == "/" || path.starts_with("/web/");
+  if (access.token.empty() || (open && safe(head.method)) || has_token(access, head)) return {};
   return {401, "the field Authorization: Bearer TOKEN is missing, or the token is another one"};
 }
 

@@ -28,7 +28,8 @@ struct Denial {
   std::string_view words = {};
 };
 
-// `head` as it came. Probes of an orchestrator carry no token: /healthz and /readyz tell nothing that needs one.
+// `head` as it came. Probes of an orchestrator carry no token, and neither does a browser that opens the dashboard:
+// /healthz, /readyz and its files tell nothing that needs one.
 Denial deny(const Access& access, const wire::RequestHead& head);
 
 }  // namespace ebb::admin

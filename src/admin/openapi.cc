@@ -12,7 +12,11 @@ std::string_view openapi_document() {
   },
   "security": [{}, {"token": []}],
   "paths": {
-    "/": {"get": {"summary": "A page that links to the others", "responses": {"200": {"description": "HTML"}}}},
+    "/": {"get": {"summary": "The dashboard", "security": [{}], "responses": {"200": {"description": "HTML"}}}},
+    "/web/{file}": {
+      "parameters": [{"name": "file", "in": "path", "required": true, "schema": {"type": "string"}}],
+      "get": {"summary": "What the dashboard is made of", "security": [{}], "responses": {"200": {"description": "A script or style sheet"}, "404": {"description": "There is no such file"}}}
+    },
     "/healthz": {"get": {"summary": "Alive: every worker answers", "security": [{}], "responses": {"200": {"description": "ok"}, "503": {"description": "A worker did not answer in time"}}}},
     "/readyz": {"get": {"summary": "Ready for traffic", "security": [{}], "responses": {"200": {"description": "ready"}, "503": {"description": "not ready, and why"}}}},
     "/metrics": {"get": {"summary": "Prometheus or OpenMetrics, by Accept", "responses": {"200": {"description": "The exposition"}}}},

@@ -11,21 +11,6 @@
 namespace ebb::admin {
 namespace {
 
-constexpr std::string_view index_page =
-    "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>Ebbgate</title><h1>Ebbgate</h1><dl>"
-    "<dt><a href=\"/healthz\">/healthz</a><dd>alive: every worker answers"
-    "<dt><a href=\"/readyz\">/readyz</a><dd>ready for traffic: listeners open, not draining"
-    "<dt><a href=\"/metrics\">/metrics</a><dd>Prometheus or OpenMetrics"
-    "<dt><a href=\"/api/v1/config\">/api/v1/config</a><dd>which configuration is served, and why the last was refused"
-    "<dt><a href=\"/api/v1/backends\">/api/v1/backends</a><dd>backends and how many of their endpoints are ready"
-    "<dt><a href=\"/api/v1/endpoints\">/api/v1/endpoints</a><dd>endpoints: membership, wish, health, work"
-    "<dt><a href=\"/api/v1/connections\">/api/v1/connections</a><dd>who is connected, and what for"
-    "<dt><a href=\"/api/v1/canary\">/api/v1/canary</a><dd>whether the ways through the router are good"
-    "<dt><a href=\"/api/v1/audit\">/api/v1/audit</a><dd>what the router and the kernel disagree about"
-    "<dt><a href=\"/api/v1/drains\">/api/v1/drains</a><dd>drains and their receipts"
-    "<dt><a href=\"/api/v1/openapi.json\">/api/v1/openapi.json</a><dd>the whole API"
-    "</dl></html>\n";
-
 struct Alive {};
 
 template <class Reply>
@@ -103,11 +88,6 @@ Answer config_answer(const ConfigStatus& status) {
 }  // namespace
 
 void add_pages(Server& server, const Sources& sources, base::Duration patience) {
-  server.add("/", [](const Request&, Respond respond) {
-    respond({.content_type = "text/html; charset=utf-8",
-             .body = std::string(index_page),
-             .extra = "Content-Security-Policy: default-src 'none'\r\n"});
-  });
   server.add("/healthz", [&server, &sources, patience](const Request&, Respond respond) {
     gather<Alive>(
         sources, server.door(), server.alarms(), patience, [](std::size_t) { return Alive{}; },

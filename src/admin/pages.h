@@ -1,4 +1,4 @@
-// The pages of the admin server that only show: /, /healthz, /readyz, /metrics, /api/v1/config and the description of
+// The pages of the admin server that only show: /healthz, /readyz, /metrics, /api/v1/config and the description of
 // the API.
 #pragma once
 

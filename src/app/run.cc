@@ -11,6 +11,7 @@
 
 #include "admin/api.h"
 #include "admin/commands.h"
+#include "admin/dashboard.h"
 #include "admin/pages.h"
 #include "admin/server.h"
 #include "app/admin_openings.h"
@@ -64,6 +65,7 @@ int next_signal(const sigset_t& awaited) {
 }
 
 void add_admin(admin::Server& server, const admin::Sources& sources) {
+  admin::add_dashboard(server);
   admin::add_pages(server, sources);
   admin::add_endpoint_api(server, sources);
   admin::add_connection_api(server, sources);

@@ -5,6 +5,7 @@
 
 #include "admin/control_fixture.h"
 #include "admin/openapi.h"
+#include "admin/web_files.h"
 
 namespace ebb::admin {
 namespace {
@@ -46,15 +47,27 @@ TEST_F(Api, DocumentsEveryPathThatItAnswersAndNoOther) {
   EXPECT_EQ(documented, served);
 }
 
-TEST_F(Api, TheIndexLinksToPagesThatExist) {
-  const std::string index = ask("GET", "/").body;
-  std::size_t links = 0;
-  for (std::size_t at = 0; (at = index.find("href=\"", at)) != std::string::npos; ++links) {
-    at += 6;
-    const std::string path = index.substr(at, index.find('"', at) - at);
-    EXPECT_EQ(ask("GET", path).status, 200) << path;
+// Quoted in the page and its scripts, as in href="/metrics" and from "./api.js".
+std::vector<std::string> links(std::string_view text, std::string_view before) {
+  std::vector<std::string> found;
+  for (std::size_t at = 0; (at = text.find(before, at)) != std::string_view::npos;) {
+    at += before.size();
+    found.emplace_back(text.substr(at, text.find('"', at) - at));
   }
-  EXPECT_EQ(links, 11u);
+  return found;
+}
+
+TEST_F(Api, TheDashboardLoadsAndLinksToWhatExists) {
+  const Response index = ask("GET", "/");
+  EXPECT_THAT(index.head, HasSubstr("Content-Security-Policy: default-src 'none'; script-src 'self'"));
+  std::vector<std::string> paths = links(index.body, "href=\"/");
+  std::ranges::copy(links(index.body, "src=\"/"), std::back_inserter(paths));
+  EXPECT_GT(paths.size(), 5u);
+  for (const WebFile& file : web_files()) {
+    for (const std::string& imported : links(file.body, "from \"./")) paths.push_back("web/" + imported);
+  }
+  for (const std::string& path : paths) EXPECT_EQ(ask("GET", "/" + path).status, 200) << path;
+  EXPECT_EQ(ask("GET", "/web/none.js").status, 404);
 }
 
 TEST_F(Api, ShowsWhatTheAuditFound) {

@@ -10,6 +10,7 @@
 #include "admin/api.h"
 #include "admin/blocking_client.h"
 #include "admin/commands.h"
+#include "admin/dashboard.h"
 #include "admin/fake_worker.h"
 #include "admin/pages.h"
 #include "wire/json_reader.h"
@@ -71,6 +72,7 @@ class ControlTest : public testing::Test {
     sources_.labels = &labels_;
     sources_.client_states = sources_.backend_states = states;
     sources_.version = "0.1.0";
+    add_dashboard(server_);
     add_pages(server_, sources_);
     add_endpoint_api(server_, sources_);
     add_connection_api(server_, sources_);

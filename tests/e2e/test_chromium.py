@@ -6,22 +6,21 @@ Chromium is asked for the DOM of a page whose scripts come from two hosts and sa
 import base64
 import hashlib
 import re
-import shutil
 import ssl
 import subprocess
 
 import pytest
 
 import awkward
+from browser import CHROMIUM, MISSING, PLAIN
 from http1 import response
 from router import backend as backend_of
 from router import configuration
 
-CHROMIUM = shutil.which("chromium")
 HOSTS = ("shop.example.test", "blog.example.test")  # of one site: cookies of others would keep connections apart
 SCRIPTS = 10
 
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed; Debian has it, tools/deps test asks for it")
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason=MISSING)
 
 
 def saying(name):
@@ -79,8 +78,7 @@ def visit(tmp_path):
     """visit(port, certificate, ...) trusts these; returns what the page said in the end."""
 
     def browse(port, *trusted):
-        command = [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run", "--disable-background-networking",
-                   f"--user-data-dir={tmp_path / 'profile'}", "--host-resolver-rules=MAP * 127.0.0.1", "--timeout=30000",
+        command = [CHROMIUM, *PLAIN, f"--user-data-dir={tmp_path / 'profile'}", "--host-resolver-rules=MAP * 127.0.0.1", "--timeout=30000",
                    f"--ignore-certificate-errors-spki-list={','.join(map(key_pin, trusted))}", "--dump-dom", f"https://{HOSTS[0]}:{port}/"]
         done = subprocess.run(command, capture_output=True, text=True, timeout=120)
         said = re.search(r'<p id="said">(.*?)</p>', done.stdout)
