@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
@@ -19,6 +20,7 @@
 #include "observe/event_log.h"
 #include "reactor/descriptor.h"
 #include "reap/arms.h"
+#include "reap/look_pace.h"
 #include "reap/node_watch.h"
 #include "reap/policy_file.h"
 #include "reap/privileges.h"
@@ -33,7 +35,15 @@ void print(const std::string& line) {
   std::fflush(stdout);
 }
 
-constexpr int node_looks_rest = 50;  // looks for silent nodes take at most a fiftieth of the time
+// By the clock a look is long where others keep the machine busy, which is no reason to look less often.
+base::Duration cpu_time() {
+  rusage usage{};
+  ::getrusage(RUSAGE_SELF, &usage);
+  const auto duration = [](const timeval& time) {
+    return std::chrono::seconds{time.tv_sec} + std::chrono::microseconds{time.tv_usec};
+  };
+  return duration(usage.ru_utime) + duration(usage.ru_stime);
+}
 
 class ReapCommand {
  public:
@@ -178,13 +188,14 @@ class ReapCommand {
 
   base::Instant next_look() const {
     const base::Instant due = reaper_.next_round();
-    return reaper_.policy().nodes.watch ? std::min(due, next_look_for_nodes_) : due;
+    return reaper_.policy().nodes.watch ? std::min(due, pace_.due()) : due;
   }
 
   // Until a look is due. False: the end.
   bool wait() {
     for (;;) {
-      const base::Duration left = std::max(next_look() - clock_.now(), base::Duration{});
+      const base::Instant next = std::min(next_look(), nodes_.probes_due().value_or(base::Instant::max()));
+      const base::Duration left = std::max(next - clock_.now(), base::Duration{});
       pollfd awaited[] = {{signals_.get(), POLLIN, 0}, {changed_.get(), POLLIN, 0}};
       const timespec patience{left / std::chrono::seconds{1}, (left % std::chrono::seconds{1}).count()};
       ::ppoll(awaited, 2, &patience, nullptr);
@@ -193,6 +204,7 @@ class ReapCommand {
       if (signalled && signal.ssi_signo != SIGHUP) return false;
       eventfd_t count = 0;
       if (signalled || ::eventfd_read(changed_.get(), &count) == 0) reread();
+      if (const auto due = nodes_.probes_due(); due && *due <= clock_.now() && nodes_.tend_probes()) return true;
       if (next_look() <= clock_.now()) return true;
     }
   }
@@ -231,8 +243,9 @@ class ReapCommand {
 
   void look() {
     const base::Instant began = clock_.now();
+    const base::Duration cpu_before = cpu_time();
     const auto done = reaper_.round();
-    next_look_for_nodes_ = began + std::max(reaper_.policy().nodes.every, node_looks_rest * (clock_.now() - began));
+    pace_.looked(began, cpu_time() - cpu_before, reaper_.policy().nodes.every, nodes_.hurries());
     const std::string problem = done ? std::string() : done.error();
     if (problem != problem_) events_.error("look", {{"problem", problem.empty() ? "none any more" : problem}});
     problem_ = problem;
@@ -255,7 +268,7 @@ class ReapCommand {
   reactor::Descriptor signals_;
   reactor::Descriptor changed_;
   std::unique_ptr<config::Watch> watch_;  // behind what its thread uses
-  base::Instant next_look_for_nodes_;
+  reap::LookPace pace_;
   std::string problem_;  // of the last look
   std::vector<std::string> notes_;
 };

@@ -29,15 +29,19 @@ class Gathering {
     node.last_answer_ms = node.sockets == 0 ? answer : std::min(node.last_answer_ms, answer);
     ++node.sockets;
     // Whoever connects to us is not ours to watch: clients come and go without a word.
-    const bool asks = socket.timer == census::Timer::retransmit || socket.timer == census::Timer::keepalive;
-    if (!asks || !census::is_stalled(socket, stalled_time_outs) || !outgoing_.contains(socket)) return;
+    const bool resends = socket.timer == census::Timer::retransmit;
+    if (!resends && socket.timer != census::Timer::keepalive) return;
+    if (!census::is_stalled(socket, 1) || !outgoing_.contains(socket)) return;
     const std::int64_t stall = census::stalled_ms(socket, sample_.limits_of(socket));
-    if (node.stalled == 0 || stall < node.shortest_stall_ms) node.shortest_stall_ms = stall;
-    if (node.stalled == 0) {
+    if (resends) node.begun.add(stall);  // the next probe of keepalive may be minutes away: no reason to hurry
+    if (!census::is_stalled(socket, stalled_time_outs)) return;
+    if (node.stalled.sockets == 0) {
       node.witness = socket.far_end();
       node.space = sample_.spaces[socket.space].name;
     }
-    ++node.stalled;
+    node.stalled.add(stall);
+    node.round_trip_us =
+        std::max(node.round_trip_us, socket.rtt_us + 4 * std::int64_t{socket.rtt_variance_us});  // RFC 6298, 2.3
   }
 
   NodeEvidence& node_at(base::Address host) {

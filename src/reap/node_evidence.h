@@ -2,6 +2,7 @@
 // them is the node's, or the way's. Pure.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <string>
 #include <vector>
@@ -13,17 +14,35 @@ namespace ebb::reap {
 inline constexpr std::uint32_t stalled_sockets_min = 2;
 inline constexpr std::uint32_t stalled_time_outs = 2;  // 0.9 s after the write in a local network
 
+// Of connections that this machine has opened.
+struct Stalls {
+  std::uint32_t sockets = 0;
+  std::int64_t shortest_ms = 0;
+
+  void add(std::int64_t ms) {
+    shortest_ms = sockets == 0 ? ms : std::min(shortest_ms, ms);
+    ++sockets;
+  }
+};
+
 struct NodeEvidence {
   std::string node;
   std::uint32_t sockets = 0;
-  std::uint32_t stalled = 0;           // of those that this machine has opened
-  std::int64_t shortest_stall_ms = 0;  // of them
-  std::int64_t last_answer_ms = 0;     // ago, on any socket
+  Stalls begun;                     // one time-out or more: an ordinary loss, or the beginning of a silence
+  Stalls stalled;                   // stalled_time_outs or more
+  std::int64_t last_answer_ms = 0;  // ago, on any socket
+  std::int64_t round_trip_us = 0;   // the longest that an answer should take, by what stalled ones have seen before
   // The far end of a stalled one, which is served there, and the namespace from which it is reached.
   base::Address witness;
   std::string space;  // its name
 
-  bool is_silent() const { return stalled >= stalled_sockets_min && last_answer_ms >= shortest_stall_ms; }
+  bool is_silent() const { return all_are(stalled); }
+  bool may_become_silent() const { return all_are(begun); }
+
+ private:
+  bool all_are(const Stalls& stalls) const {
+    return stalls.sockets >= stalled_sockets_min && last_answer_ms >= stalls.shortest_ms;
+  }
 };
 
 // The name of the node at an address; "": it is not known, and the address stands for it.

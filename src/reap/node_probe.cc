@@ -5,6 +5,7 @@
 #include <sched.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <thread>
 
@@ -16,14 +17,18 @@ reactor::Descriptor open_socket(int family) {
 }
 
 // A socket stays in the namespace that it was made in; a thread goes there, so that nobody has to find the way back.
-reactor::Descriptor open_socket_in(const std::string& space_path, int family) {
-  if (space_path.empty()) return open_socket(family);
-  reactor::Descriptor socket;
+std::vector<reactor::Descriptor> open_sockets_in(const std::string& space_path, int family, std::size_t count) {
+  std::vector<reactor::Descriptor> sockets(count);
+  const auto open_all = [&] { std::ranges::generate(sockets, [family] { return open_socket(family); }); };
+  if (space_path.empty()) {
+    open_all();
+    return sockets;
+  }
   std::jthread([&] {
     const reactor::Descriptor space(::open(space_path.c_str(), O_RDONLY | O_CLOEXEC));
-    if (space && ::setns(space.get(), CLONE_NEWNET) == 0) socket = open_socket(family);
+    if (space && ::setns(space.get(), CLONE_NEWNET) == 0) open_all();
   }).join();
-  return socket;
+  return sockets;
 }
 
 // None: not decided yet.
@@ -50,31 +55,54 @@ ProbeResult judge_connect(int error) {
   }
 }
 
-void NodeProbes::start(base::Instant now, std::string node, const base::Address& target,
-                       const std::string& space_path) {
-  reactor::Descriptor socket = open_socket_in(space_path, target.family());
-  if (!socket) {
-    finished_.push_back({std::move(node), ProbeResult::inconclusive});
-    return;
-  }
-  const linger at_once{.l_onoff = 1, .l_linger = 0};  // a probe leaves no TIME-WAIT behind
-  ::setsockopt(socket.get(), SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
-  if (::connect(socket.get(), target.raw(), target.raw_size()) != 0 && errno != EINPROGRESS) {
-    finished_.push_back({std::move(node), judge_connect(errno)});
-    return;
-  }
-  running_.push_back({std::move(node), std::move(socket), now + patience});
+void NodeProbes::start(base::Instant now, std::string node, const base::Address& target, const std::string& space_path,
+                       const ProbeTimes& times) {
+  running_.push_back({.node = std::move(node),
+                      .target = target,
+                      .series = ProbeSeries(now, times),
+                      .unused = open_sockets_in(space_path, target.family(), times.attempts),
+                      .attempts = {}});
 }
 
-std::vector<NodeProbes::Finished> NodeProbes::take_finished(base::Instant now) {
-  std::vector<Finished> finished = std::exchange(finished_, {});
+NodeProbes::Attempt NodeProbes::send(Probe& probe) {
+  Attempt attempt{.socket = std::move(probe.unused.back()), .result = std::nullopt};
+  probe.unused.pop_back();
+  if (!attempt.socket) {
+    attempt.result = ProbeResult::inconclusive;
+    return attempt;
+  }
+  const linger at_once{.l_onoff = 1, .l_linger = 0};  // a probe leaves no TIME-WAIT behind
+  ::setsockopt(attempt.socket.get(), SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
+  if (::connect(attempt.socket.get(), probe.target.raw(), probe.target.raw_size()) != 0 && errno != EINPROGRESS) {
+    attempt.result = judge_connect(errno);
+  }
+  return attempt;
+}
+
+std::optional<ProbeResult> NodeProbes::look_at(Probe& probe, base::Instant now) {
+  std::vector<std::optional<ProbeResult>> outcomes;
+  for (Attempt& attempt : probe.attempts) {
+    if (!attempt.result) attempt.result = outcome_of(attempt.socket.get());
+    outcomes.push_back(attempt.result);
+  }
+  return probe.series.judge(now, outcomes);
+}
+
+std::vector<NodeProbes::Finished> NodeProbes::tend(base::Instant now) {
+  std::vector<Finished> finished;
   std::erase_if(running_, [&](Probe& probe) {
-    auto result = outcome_of(probe.socket.get());
-    if (!result && now >= probe.deadline) result = ProbeResult::failed;
+    if (probe.series.take_attempt(now)) probe.attempts.push_back(send(probe));
+    const auto result = look_at(probe, now);
     if (result) finished.push_back({std::move(probe.node), *result});
     return result.has_value();
   });
   return finished;
+}
+
+std::optional<base::Instant> NodeProbes::due() const {
+  std::optional<base::Instant> first;
+  for (const Probe& probe : running_) first = std::min(first.value_or(probe.series.due()), probe.series.due());
+  return first;
 }
 
 }  // namespace ebb::reap

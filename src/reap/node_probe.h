@@ -2,40 +2,48 @@
 // connections are silent, so that it takes the same way. A refusal is an answer too. Nothing is sent over it.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/address.h"
 #include "base/clock.h"
 #include "reactor/descriptor.h"
-#include "reap/suspicion.h"
+#include "reap/probe_series.h"
 
 namespace ebb::reap {
 
 class NodeProbes {
  public:
-  // A SYN and its first repetition, which comes after a second.
-  static constexpr base::Duration patience = std::chrono::milliseconds{1500};
-
   struct Finished {
     std::string node;
     ProbeResult result;
   };
 
   // `space_path` is a file of the namespace; "": the one we are in.
-  void start(base::Instant now, std::string node, const base::Address& target, const std::string& space_path);
-  // Those that have ended since the last call.
-  std::vector<Finished> take_finished(base::Instant now);
-  bool empty() const { return running_.empty() && finished_.empty(); }
+  void start(base::Instant now, std::string node, const base::Address& target, const std::string& space_path,
+             const ProbeTimes& times);
+  // Sends what is due. Those that have ended since the last call.
+  std::vector<Finished> tend(base::Instant now);
+  // When that is to be done next; none: no probe is running.
+  std::optional<base::Instant> due() const;
 
  private:
+  struct Attempt {
+    reactor::Descriptor socket;
+    std::optional<ProbeResult> result;
+  };
   struct Probe {
     std::string node;
-    reactor::Descriptor socket;
-    base::Instant deadline;
+    base::Address target;
+    ProbeSeries series;
+    std::vector<reactor::Descriptor> unused;  // made at once: each way into a namespace costs a thread
+    std::vector<Attempt> attempts;
   };
+  static Attempt send(Probe& probe);
+  static std::optional<ProbeResult> look_at(Probe& probe, base::Instant now);
+
   std::vector<Probe> running_;
-  std::vector<Finished> finished_;
 };
 
 // What an error of connect() says of the node.

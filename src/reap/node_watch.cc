@@ -32,6 +32,7 @@ void NodeWatch::know(const Truth& truth) {
 
 void NodeWatch::forget() {
   suspicion_ = {};
+  probes_ = {};
   publish();
 }
 
@@ -41,15 +42,22 @@ std::string NodeWatch::node_of(const base::Address& host) const {
 }
 
 void NodeWatch::look(base::Instant began, const census::Sample& sample) {
-  for (const NodeProbes::Finished& each : probes_.take_finished(clock_.now())) {
+  const auto nodes = gather_evidence(sample, [this](const base::Address& host) { return node_of(host); });
+  for (const Suspicion::Change& change : suspicion_.look(began, nodes)) tell(change);
+  for (const Suspicion::Probe& each : suspicion_.take_probes(clock_.now())) {
+    const NodeEvidence& evidence = each.evidence;
+    probes_.start(clock_.now(), evidence.node, evidence.witness, path_of(evidence.space), each.times);
+  }
+  tend_probes();
+}
+
+bool NodeWatch::tend_probes() {
+  const std::uint64_t reported_before = suspicion_.reported_total();
+  for (const NodeProbes::Finished& each : probes_.tend(clock_.now())) {
     if (const auto change = suspicion_.probed(clock_.now(), each.node, each.result)) tell(*change);
   }
-  const auto evidence = gather_evidence(sample, [this](const base::Address& host) { return node_of(host); });
-  for (const Suspicion::Change& change : suspicion_.look(began, evidence)) tell(change);
-  for (const NodeEvidence& each : suspicion_.take_probes(clock_.now())) {
-    probes_.start(clock_.now(), each.node, each.witness, path_of(each.space));
-  }
   publish();
+  return suspicion_.reported_total() != reported_before;
 }
 
 bool NodeWatch::is_reported(const base::Address& end) const {
@@ -64,7 +72,7 @@ void NodeWatch::tell(const Suspicion::Change& change) {
                                          "node_forgotten"};
   const auto level = change.news == News::reported ? observe::EventLog::Level::warning : observe::EventLog::Level::info;
   const std::string sockets = std::to_string(change.evidence.sockets);
-  const std::string stalled = std::to_string(change.evidence.stalled);
+  const std::string stalled = std::to_string(change.evidence.stalled.sockets);
   const std::string probed = change.evidence.witness.text();
   const std::string lasted = std::to_string(base::to_ms(change.lasted));
   const observe::EventLog::Field fields[] = {{"node", change.node},
@@ -83,7 +91,7 @@ void NodeWatch::publish() {
     fresh.nodes.push_back({.node = name,
                            .state = record.life.name(),
                            .sockets = record.evidence.sockets,
-                           .stalled = record.evidence.stalled,
+                           .stalled = record.evidence.stalled.sockets,
                            .since = wall - (now - record.suspected_at),
                            .probed = record.evidence.witness.text()});
   }

@@ -23,6 +23,11 @@ class NodeWatch {
   void forget();
   // `began`: before the sample was taken.
   void look(base::Instant began, const census::Sample& sample);
+  // Whether the next look should be soon.
+  bool hurries() const { return suspicion_.hurries(); }
+  // Between looks, when probes are due. True: a node was reported, and a look should follow.
+  bool tend_probes();
+  std::optional<base::Instant> probes_due() const { return probes_.due(); }
 
   // All that goes there is silent, and a probe has failed.
   bool is_reported(const base::Address& end) const;

@@ -99,6 +99,7 @@ constexpr SyscallRule syscalls[] = {
     {SYS_sched_yield},
     {SYS_sched_getaffinity},
     {SYS_prlimit64},
+    {SYS_getrusage},
     {SYS_getrandom},
     // the work itself
     {SYS_setns, Only::equal, 1, CLONE_NEWNET},

@@ -67,15 +67,25 @@ std::vector<Suspicion::Change> Suspicion::look(base::Instant now, std::span<cons
     if (now - record.silent_at >= patience) tell(step(now, record, Event::left));
   }
   std::erase_if(records_, [](const auto& entry) { return entry.second.life.ended(); });
+  hurries_ = std::ranges::any_of(nodes, [this](const NodeEvidence& evidence) { return is_undecided(evidence); });
   return changes;
 }
 
-std::vector<NodeEvidence> Suspicion::take_probes(base::Instant now) {
-  std::vector<NodeEvidence> due;
+bool Suspicion::is_undecided(const NodeEvidence& evidence) const {
+  const auto known = records_.find(evidence.node);
+  if (known != records_.end()) return known->second.life.is(State::suspected);
+  return evidence.may_become_silent() && !evidence.is_silent();  // silent and unknown: it was left out
+}
+
+std::vector<Suspicion::Probe> Suspicion::take_probes(base::Instant now) {
+  std::vector<Probe> due;
   for (auto& [name, record] : records_) {
     if (record.probing || now < record.probe_at || record.life.is(State::excused)) continue;
     record.probing = true;
-    due.push_back(record.evidence);
+    // Whether a reported node is back needs no proof: one packet and its answer.
+    due.push_back({record.evidence,
+                   {.attempts = record.life.is(State::reported) ? 1 : ProbeTimes::proof,
+                    .patience = ProbeTimes::patience_for(std::chrono::microseconds{record.evidence.round_trip_us})}});
   }
   return due;
 }

@@ -21,6 +21,7 @@
 #include "base/clock.h"
 #include "lifecycle/machine.h"
 #include "reap/node_evidence.h"
+#include "reap/probe_series.h"
 
 namespace ebb::reap {
 
@@ -61,12 +62,6 @@ static_assert(NodeMachine::all_reach_last());
 static_assert(NodeMachine::every_live_state_has(NodeLife::Event::heard));
 static_assert(NodeMachine::every_live_state_has(NodeLife::Event::left));
 
-enum class ProbeResult : std::uint8_t {
-  answered,      // connected, or refused: somebody is there
-  failed,        // nothing came back
-  inconclusive,  // it could not be sent; says nothing about the node
-};
-
 struct NodeRecord {
   NodeMachine life;
   NodeEvidence evidence;  // of the last look that showed silence
@@ -94,10 +89,16 @@ class Suspicion {
   // `now` is the time before the look was begun.
   std::vector<Change> look(base::Instant now, std::span<const NodeEvidence> nodes);
   // Nodes to probe now; each waits for its result before it is named again.
-  std::vector<NodeEvidence> take_probes(base::Instant now);
+  struct Probe {
+    NodeEvidence evidence;
+    ProbeTimes times;
+  };
+  std::vector<Probe> take_probes(base::Instant now);
   std::optional<Change> probed(base::Instant now, const std::string& node, ProbeResult result);
 
   bool is_reported(const std::string& node) const;
+  // The next look should be soon: of some node it may decide something.
+  bool hurries() const { return hurries_; }
   const std::map<std::string, NodeRecord>& records() const { return records_; }
   std::uint64_t reported_total() const { return reported_total_; }
   // Silent nodes that were not followed because there were too many.
@@ -107,8 +108,10 @@ class Suspicion {
   using Records = std::map<std::string, NodeRecord>;
   std::optional<Change> see(base::Instant now, NodeRecord& record, const NodeEvidence& evidence);
   std::optional<Change> step(base::Instant now, NodeRecord& record, NodeLife::Event event);
+  bool is_undecided(const NodeEvidence& evidence) const;
 
   Records records_;
+  bool hurries_ = false;
   std::uint64_t reported_total_ = 0;
   std::uint64_t left_out_total_ = 0;
 };

@@ -1,16 +1,21 @@
 """Nodes that fall silent: reported in seconds, by evidence and a probe; and what the policy lets follow from it."""
 
 import contextlib
+import datetime
 import errno
 import json
+import random
+import statistics
 import subprocess
+import threading
+import time
 
 import pytest
 
 import namespaces
 from node_agent import node_agent
 from reaper import service
-from router import wait_until
+from router import promised, wait_until
 
 
 @pytest.fixture
@@ -115,3 +120,55 @@ def test_one_silent_connection_is_no_silent_node(tmp_path, cable):
         assert nodes(agent) == {} and not agent.all("node_suspected")
         with contextlib.suppress(OSError):
             one.close()
+
+
+@contextlib.contextmanager
+def traffic(pairs):
+    """Something on each of them every 20 ms, to and fro."""
+    ending = threading.Event()
+
+    def run():
+        while not ending.wait(0.02):
+            for one, other in pairs:
+                with contextlib.suppress(BlockingIOError):
+                    one.send(b"ping")
+                with contextlib.suppress(BlockingIOError):
+                    other.send(other.recv(65536))
+                with contextlib.suppress(BlockingIOError):
+                    one.recv(65536)
+
+    for each in (end for pair in pairs for end in pair):
+        each.setblocking(False)
+    thread = threading.Thread(target=run)
+    thread.start()
+    try:
+        yield
+    finally:
+        ending.set()
+        thread.join()
+
+
+def when(event):
+    return datetime.datetime.fromisoformat(event["time"].replace("Z", "+00:00")).timestamp()
+
+
+@pytest.mark.prompt
+def test_a_dead_node_is_reported_within_two_seconds_under_load(tmp_path, cable):
+    listener = cable.listen()
+    took = []
+    with node_agent(tmp_path, policy(cable)) as agent:
+        for number in range(10):
+            dead = f"10.99.0.{number + 2}"
+            pairs = [cable.pair(listener, dead) for _ in range(8)] + [cable.pair(listener, "10.99.1.2") for _ in range(8)]
+            with traffic(pairs):
+                time.sleep(random.uniform(1, 1.5))  # looks are made whenever they are made
+                cut_at = time.time()
+                cable.cut(0)
+                took.append(when(agent.event("node_reported", node=dead)) - cut_at)
+                heal(cable, 0)
+                agent.event("node_recovered", node=dead)
+            for each in (end for pair in pairs for end in pair):
+                each.close()
+        assert not agent.all("node_suspected", node="10.99.1.2")
+    print(f"a node was reported {statistics.median(took):.2f} s after its death (median of {len(took)}; worst {max(took):.2f} s)")
+    assert max(took) < promised(2), took

@@ -67,6 +67,24 @@ TEST(NodeEvidence, IsSilenceOfAllThatWasAskedAndOfAtLeastTwo) {
   for (const Case& each : cases) EXPECT_EQ(evidence(each.sockets).is_silent(), each.silent) << each.what;
 }
 
+TEST(NodeEvidence, FirstTimeOutsOfTwoMayBecomeSilence) {
+  const Socket one = stalled(1, 100, 400, 300);
+  Socket probed = census::with_keepalive(4, 1, 4, 5'500);
+  probed.timer_count = 1;
+  EXPECT_TRUE(evidence({one, one}).may_become_silent());
+  EXPECT_TRUE(evidence({one, stalled(2, 450, 800, 350)}).may_become_silent());
+  EXPECT_FALSE(evidence({one}).may_become_silent());
+  EXPECT_FALSE(evidence({one, probed, probed}).may_become_silent()) << "keepalive takes its time";
+  EXPECT_FALSE(evidence({one, one, established(50)}).may_become_silent()) << "it answers";
+}
+
+TEST(NodeEvidence, KnowsHowLongAnswersHaveTaken) {
+  Socket far = stalled(2, 450, 800, 350);
+  far.rtt_us = 150'000;
+  far.rtt_variance_us = 20'000;
+  EXPECT_EQ(evidence({stalled(2, 450, 800, 350), far}).round_trip_us, 230'000);
+}
+
 TEST(NodeEvidence, IsOfNodesWhereTheirNamesAreKnown) {
   const Socket two = stalled(2, 450, 800, 350);
   const auto nodes = gather_evidence(census::sample_of({to("10.1.0.5:80", two), to("10.1.0.6:80", two)}),
@@ -80,7 +98,12 @@ TEST(NodeEvidence, IsOfNodesWhereTheirNamesAreKnown) {
 // The node "n", seen again and again.
 class SuspicionTest : public testing::Test {
  protected:
-  static NodeEvidence silent() { return {.node = "n", .sockets = 3, .stalled = 2, .last_answer_ms = 1 << 30}; }
+  static NodeEvidence silent() {
+    return {.node = "n", .sockets = 3, .begun = {2, 500}, .stalled = {2, 500}, .last_answer_ms = 1 << 30};
+  }
+  static NodeEvidence uneasy() {
+    return {.node = "n", .sockets = 3, .begun = {2, 50}, .stalled = {1, 500}, .last_answer_ms = 1 << 30};
+  }
   static NodeEvidence answering() { return {.node = "n", .sockets = 3, .last_answer_ms = 10}; }
   static NodeEvidence idle() { return {.node = "n", .sockets = 3, .last_answer_ms = 1 << 30}; }
 
@@ -168,6 +191,41 @@ TEST_F(SuspicionTest, ReportedNodesRecoverByAnAnswerOnAConnection) {
   report();
   EXPECT_THAT(look(answering()), testing::ElementsAre(News::recovered));
   EXPECT_FALSE(suspicion.is_reported("n"));
+}
+
+TEST_F(SuspicionTest, HurriesWhileTheNextLookMayDecideSomething) {
+  EXPECT_FALSE(suspicion.hurries());
+  look(uneasy());
+  EXPECT_TRUE(suspicion.hurries()) << "first time-outs";
+  look(answering());
+  EXPECT_FALSE(suspicion.hurries()) << "an ordinary loss";
+  look(silent());
+  EXPECT_TRUE(suspicion.hurries()) << "suspected";
+  probes();
+  probed(ProbeResult::answered);
+  look(silent());
+  EXPECT_FALSE(suspicion.hurries()) << "excused";
+  clock.advance(Suspicion::excuse);
+  look(silent());
+  probes();
+  probed(ProbeResult::failed);
+  look(silent());
+  EXPECT_FALSE(suspicion.hurries()) << "reported";
+}
+
+TEST_F(SuspicionTest, ProofTakesThreePacketsAndAnswersTheirTime) {
+  NodeEvidence far = silent();
+  far.round_trip_us = 320'000;
+  look(far);
+  auto due = suspicion.take_probes(clock.now());
+  ASSERT_EQ(due.size(), 1U);
+  EXPECT_EQ(due[0].times.attempts, 3U);
+  EXPECT_EQ(due[0].times.patience, 320ms);
+  probed(ProbeResult::failed);
+  clock.advance(Suspicion::probe_every);
+  due = suspicion.take_probes(clock.now());
+  ASSERT_EQ(due.size(), 1U);
+  EXPECT_EQ(due[0].times.attempts, 1U) << "that it is back takes one";
 }
 
 TEST_F(SuspicionTest, AReportedNodeThatNobodyTalksToIsForgottenInTheEnd) {
