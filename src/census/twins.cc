@@ -33,4 +33,9 @@ std::optional<std::uint32_t> read_option(int socket, int level, int option) {
   return static_cast<std::uint32_t>(value);
 }
 
+bool set_option(int socket, int level, int option, std::uint32_t value) {
+  const int number = static_cast<int>(value);
+  return ::setsockopt(socket, level, option, &number, sizeof(number)) == 0;
+}
+
 }  // namespace ebb::census

@@ -24,5 +24,6 @@ class Twins {
 };
 
 std::optional<std::uint32_t> read_option(int socket, int level, int option);
+bool set_option(int socket, int level, int option, std::uint32_t value);
 
 }  // namespace ebb::census

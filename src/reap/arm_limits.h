@@ -17,6 +17,9 @@ struct ArmLimits {
   friend bool operator==(const ArmLimits&, const ArmLimits&) = default;
 };
 
+// The user time-out of a stall is told apart from a program's own by its value.
+constexpr std::uint32_t stall_timeout_ms(const ArmLimits& limits) { return limits.user_timeout_ms + 1; }
+
 // Linux' defaults, told by getsockopt for what a program has not set. A namespace with other sysctls looks as if every
 // program in it had chosen them, and somebody has.
 inline constexpr std::uint32_t default_keepalive_idle_s = 7200;
@@ -47,6 +50,14 @@ constexpr ArmPlan plan_arms(const census::Options& options) {
           .user_timeout = !own_timeout && !own_times,
           .rto_max = options.rto_max_ms == default_rto_max_ms,
           .user_timeout_in_stalls = !own_timeout && own_times};
+}
+
+// What a look means for a socket that is limited in stalls only.
+enum class StallChange : std::uint8_t { none, limit, lift };
+constexpr StallChange stall_change(const census::Socket& socket, bool limited) {
+  const bool stalled = socket.timer == census::Timer::retransmit && socket.timer_count > 0;
+  if (stalled == limited) return StallChange::none;
+  return stalled ? StallChange::limit : StallChange::lift;
 }
 
 }  // namespace ebb::reap

@@ -21,9 +21,6 @@ namespace ebb::reap {
 enum class ArmCounter : std::uint8_t { armed, left_alone, stalls_limited };
 inline constexpr std::size_t arm_counters = 3;
 
-// The user time-out of a stall is told apart from a program's own by its value.
-constexpr std::uint32_t stall_timeout_ms(const ArmLimits& limits) { return limits.user_timeout_ms + 1; }
-
 inline constexpr std::size_t armed_ports_max = 256;
 
 // Only connections to `ports` of the peer; none given: all. Peers on loopback never: the end of a program on the same

@@ -33,11 +33,13 @@ void Arms::set_policy(const Policy& policy) {
 void Arms::sweep(const census::Sample& sample, const OpenArms::FindOwners& find_owners,
                  const OpenArms::Allows& allows) {
   if (!open_) return;
-  for (const ArmedProcess& each : open_->sweep(sample, find_owners, allows)) {
-    {
-      const std::lock_guard lock(mutex_);
-      totals_.add(each.counts);
-    }
+  const ArmSweep swept = open_->sweep(sample, find_owners, allows);
+  {
+    const std::lock_guard lock(mutex_);
+    for (const ArmedProcess& each : swept.processes) totals_.add(each.counts);
+    stalls_limited_ += swept.stalls_limited;
+  }
+  for (const ArmedProcess& each : swept.processes) {
     if (each.counts.armed == 0) continue;
     events_.info("armed", {{"process", each.process.name},
                            {"pid", std::to_string(each.process.pid)},
@@ -49,9 +51,11 @@ void Arms::sweep(const census::Sample& sample, const OpenArms::FindOwners& find_
 
 void Arms::write_metrics(observe::MetricWriter& writer) const {
   ArmCounts open;
+  std::uint64_t stalls_limited = 0;
   {
     const std::lock_guard lock(mutex_);
     open = totals_;
+    stalls_limited = stalls_limited_;
   }
   const auto at_connect = [this](ArmCounter counter) { return at_connect_ ? at_connect_->count(counter) : 0; };
   writer.counter("ebbgate_reap_armed_sockets", "Sockets of other programs that were given limits.");
@@ -64,7 +68,7 @@ void Arms::write_metrics(observe::MetricWriter& writer) const {
   writer.sample({}, open.refused);
   writer.counter("ebbgate_reap_stalls_limited",
                  "Stalls of sockets with keepalive times of their own that were given a limit.");
-  writer.sample({}, at_connect(ArmCounter::stalls_limited));
+  writer.sample({}, at_connect(ArmCounter::stalls_limited) + stalls_limited);
 }
 
 }  // namespace ebb::reap

@@ -34,7 +34,8 @@ class Arms {
   std::optional<ConnectArms> at_connect_;
   std::optional<OpenArms> open_;
   mutable std::mutex mutex_;
-  ArmCounts totals_;  // guarded; of open sockets
+  ArmCounts totals_;  // guarded, as what follows; of open sockets
+  std::uint64_t stalls_limited_ = 0;
 };
 
 }  // namespace ebb::reap

@@ -7,6 +7,7 @@
 
 #include <map>
 #include <optional>
+#include <utility>
 
 #include "census/twins.h"
 #include "census/verdict.h"
@@ -29,20 +30,18 @@ std::optional<census::Options> read_options(int twin) {
                          .rto_max_ms = census::read_option(twin, IPPROTO_TCP, census::tcp_rto_max_ms).value_or(0)};
 }
 
-bool set(int twin, int level, int option, std::uint32_t value) {
-  const int number = static_cast<int>(value);
-  return ::setsockopt(twin, level, option, &number, sizeof(number)) == 0;
-}
+using census::set_option;
 
 bool carry_out(const ArmPlan& plan, const ArmLimits& limits, int twin) {
   bool done = true;
   if (plan.keepalive) {
-    done = set(twin, IPPROTO_TCP, TCP_KEEPIDLE, limits.keepalive_idle_s) &&
-           set(twin, IPPROTO_TCP, TCP_KEEPINTVL, limits.keepalive_interval_s) &&
-           set(twin, IPPROTO_TCP, TCP_KEEPCNT, limits.keepalive_probes) && set(twin, SOL_SOCKET, SO_KEEPALIVE, 1);
+    done = set_option(twin, IPPROTO_TCP, TCP_KEEPIDLE, limits.keepalive_idle_s) &&
+           set_option(twin, IPPROTO_TCP, TCP_KEEPINTVL, limits.keepalive_interval_s) &&
+           set_option(twin, IPPROTO_TCP, TCP_KEEPCNT, limits.keepalive_probes) &&
+           set_option(twin, SOL_SOCKET, SO_KEEPALIVE, 1);
   }
-  if (plan.user_timeout) done = done && set(twin, IPPROTO_TCP, TCP_USER_TIMEOUT, limits.user_timeout_ms);
-  if (plan.rto_max) done = done && set(twin, IPPROTO_TCP, census::tcp_rto_max_ms, limits.rto_max_ms);
+  if (plan.user_timeout) done = done && set_option(twin, IPPROTO_TCP, TCP_USER_TIMEOUT, limits.user_timeout_ms);
+  if (plan.rto_max) done = done && set_option(twin, IPPROTO_TCP, census::tcp_rto_max_ms, limits.rto_max_ms);
   return done;
 }
 
@@ -53,14 +52,15 @@ bool can_be_armed(const census::Socket& socket) {
 
 }  // namespace
 
-void OpenArms::arm(int twin, ArmCounts& counts) const {
+void OpenArms::arm(int twin, const census::Process& process, const census::Socket& socket, ArmCounts& counts) {
   const auto options = read_options(twin);
   if (!options) {
     ++counts.refused;
     return;
   }
   ArmPlan plan = plan_arms(*options);
-  plan.user_timeout_in_stalls = false;  // nobody tells us of them
+  const bool limited = options->user_timeout_ms == stall_timeout_ms(limits_);  // by one who did not come to lift it
+  if (std::exchange(plan.user_timeout_in_stalls, false) || limited) stalls_.follow(process, socket, limited);
   if (plan.nothing()) {
     ++counts.left_alone;
   } else {
@@ -68,8 +68,7 @@ void OpenArms::arm(int twin, ArmCounts& counts) const {
   }
 }
 
-std::vector<ArmedProcess> OpenArms::sweep(const census::Sample& sample, const FindOwners& find_owners,
-                                          const Allows& allows) {
+std::vector<census::Socket> OpenArms::take_fresh(const census::Sample& sample) {
   const Outgoing outgoing(sample);
   std::unordered_set<std::uint64_t> seen;
   std::vector<census::Socket> fresh;
@@ -79,9 +78,11 @@ std::vector<ArmedProcess> OpenArms::sweep(const census::Sample& sample, const Fi
     if (!seen_.contains(socket.cookie) && outgoing.contains(socket)) fresh.push_back(socket);
   }
   seen_ = std::move(seen);
-  if (fresh.empty()) return {};
+  return fresh;
+}
 
-  const census::Owners owners = find_owners();
+std::vector<ArmedProcess> OpenArms::arm_all(std::vector<census::Socket> fresh, const census::Owners& owners,
+                                            const Allows& allows) {
   const auto ourselves = static_cast<std::uint32_t>(::getpid());
   census::Twins twins;
   std::map<std::uint32_t, ArmedProcess> done;  // by process
@@ -91,12 +92,20 @@ std::vector<ArmedProcess> OpenArms::sweep(const census::Sample& sample, const Fi
     const census::Process& process = owners.processes[holder.process];
     if (process.pid == ourselves || !allows(socket, process)) continue;
     socket.fd = holder.fd;
-    arm(twins.open(process, socket).get(),
-        done.try_emplace(holder.process, ArmedProcess{process, {}}).first->second.counts);
+    const reactor::Descriptor twin = twins.open(process, socket);
+    arm(twin.get(), process, socket, done.try_emplace(holder.process, ArmedProcess{process, {}}).first->second.counts);
   }
   std::vector<ArmedProcess> result;
   for (auto& [index, each] : done) result.push_back(std::move(each));
   return result;
+}
+
+ArmSweep OpenArms::sweep(const census::Sample& sample, const FindOwners& find_owners, const Allows& allows) {
+  ArmSweep sweep;
+  std::vector<census::Socket> fresh = take_fresh(sample);
+  if (!fresh.empty()) sweep.processes = arm_all(std::move(fresh), find_owners(), allows);
+  sweep.stalls_limited = stalls_.sweep(sample);
+  return sweep;
 }
 
 }  // namespace ebb::reap

@@ -1,5 +1,6 @@
 // Arms sockets that are open already, through a duplicate of their descriptor: those from before the programs of
-// ConnectArms, and those that the kernel cannot choose by itself. Each socket is looked at once.
+// ConnectArms, and those that the kernel cannot choose by itself. Each socket is looked at once; those whose stalls are
+// to be limited are followed (stall_limits.h).
 #pragma once
 
 #include <functional>
@@ -10,6 +11,7 @@
 #include "census/owners.h"
 #include "census/sample.h"
 #include "reap/arm_limits.h"
+#include "reap/stall_limits.h"
 
 namespace ebb::reap {
 
@@ -30,19 +32,28 @@ struct ArmedProcess {
   ArmCounts counts;
 };
 
+struct ArmSweep {
+  std::vector<ArmedProcess> processes;
+  std::uint64_t stalls_limited = 0;
+};
+
 class OpenArms {
  public:
-  explicit OpenArms(const ArmLimits& limits) : limits_(limits) {}
+  explicit OpenArms(const ArmLimits& limits) : limits_(limits), stalls_(limits) {}
 
   using FindOwners = std::function<census::Owners()>;  // costly: asked only if there is a new socket
   using Allows = std::function<bool(const census::Socket&, const census::Process&)>;
   // Of connections that programs of this machine have opened to others. The sample has listeners too.
-  std::vector<ArmedProcess> sweep(const census::Sample& sample, const FindOwners& find_owners, const Allows& allows);
+  ArmSweep sweep(const census::Sample& sample, const FindOwners& find_owners, const Allows& allows);
 
  private:
-  void arm(int twin, ArmCounts& counts) const;
+  std::vector<census::Socket> take_fresh(const census::Sample& sample);
+  std::vector<ArmedProcess> arm_all(std::vector<census::Socket> fresh, const census::Owners& owners,
+                                    const Allows& allows);
+  void arm(int twin, const census::Process& process, const census::Socket& socket, ArmCounts& counts);
 
   const ArmLimits limits_;
+  StallLimits stalls_;
   std::unordered_set<std::uint64_t> seen_;  // cookies of the last sample
 };
 

@@ -4,6 +4,7 @@ import errno
 import json
 import os
 import pathlib
+import shutil
 import socket
 import subprocess
 import sys
@@ -14,11 +15,12 @@ import pytest
 
 import namespaces
 from node_agent import ControlGroup, cgroup_root, node_agent
-from router import wait_until
+from router import BINARY, wait_until
 
 TCP_RTO_MAX_MS = 44
 BPF = 321  # the number of the system call on x86-64
 PROMISE = 10  # seconds
+CLIENTS = pathlib.Path(__file__).resolve().parent / "clients"
 
 # Connects, says what its socket is like, and does one thing until its peer is found dead.
 PROGRAM = """
@@ -270,6 +272,64 @@ def test_open_sockets_are_armed_by_conditions_that_the_kernel_does_not_know(tmp_
         with pytest.raises(TimeoutError):
             one.recv(1)
         assert time.monotonic() - sent_at < PROMISE
+
+
+@pytest.fixture(scope="session")
+def go_writer(tmp_path_factory):
+    if shutil.which("go") is None:
+        pytest.skip("there is no Go here")
+    program = tmp_path_factory.mktemp("go") / "tcp_writer"
+    subprocess.run(["go", "build", "-o", program, CLIENTS / "tcp_writer.go"], check=True, timeout=300)
+    return program
+
+
+def conns(cable, *filters):
+    """The sockets of the near side with their options."""
+    done = subprocess.run([BINARY, "conns", "--json", "--netns", cable.near, *filters], capture_output=True, text=True, check=True, timeout=60)
+    return json.loads(done.stdout)["sockets"]
+
+
+@pytest.mark.parametrize("language", ["go", "curl"])
+def test_stalls_of_open_sockets_with_keepalive_of_their_own_are_limited(tmp_path, cable, group, programs, serve, request, language):
+    """The connection is older than the agent, and its program has chosen its keepalive: no lasting limit, but one while it stalls."""
+    service = serve()
+    commands = {"go": lambda: [request.getfixturevalue("go_writer"), f"10.99.0.2:{service.port}"],
+                "curl": lambda: ["curl", "-sS", "-H", "Expect:", "-T", "/dev/zero", "--limit-rate", "200k", f"http://10.99.0.2:{service.port}/"]}
+    client = programs(commands[language]())
+    wait_until(lambda: service.open, seconds=20, what="the connection")
+    times = ("keepalive_idle_s", "keepalive_interval_s", "keepalive_probes")
+    options = lambda: wait_until(lambda: conns(cable, "state=established", f"peer=10.99.0.2:{service.port}"), what="the socket")[0]["options"]  # noqa: E731
+    chosen = [options()[each] for each in times]
+    assert chosen != [7200, 75, 9], "it has no keepalive of its own"
+    with node_agent(tmp_path, policy(group)) as agent:
+        agent.event("armed")
+        assert options()["user_timeout_ms"] == 0
+        # A stall that ends: the limit comes and goes.
+        cable.cut(0)
+        wait_until(lambda: options()["user_timeout_ms"] == 8001, seconds=20, what="the limit")
+        cable.ip(cable.far, "neigh del 10.99.0.1 dev eth0")
+        wait_until(lambda: options()["user_timeout_ms"] == 0, seconds=60, what="the end of the limit")
+        assert [options()[each] for each in times] == chosen and client.poll() is None
+        # One that does not.
+        cable.cut(0)
+        cut_at = time.monotonic()
+        client.wait(60)
+        assert time.monotonic() - cut_at < PROMISE
+        assert agent.metric("ebbgate_reap_stalls_limited_total") >= 2
+
+
+def test_a_stall_is_no_longer_limited_when_the_agent_ends(tmp_path, cable, group, programs, serve):
+    service = serve()
+    keepalive = [(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1), (6, socket.TCP_KEEPIDLE, 33)]
+    programs(python(service, "write", before=keepalive))
+    wait_until(lambda: service.open, seconds=20, what="the connection")
+    timeout = lambda: conns(cable, f"peer=10.99.0.2:{service.port}")[0]["options"]["user_timeout_ms"]  # noqa: E731
+    with node_agent(tmp_path, policy(group) | {"arm": {"timeout": "10m"}}) as agent:
+        agent.event("armed")
+        cable.cut(0)
+        wait_until(lambda: timeout() == 600001, seconds=60, what="the limit")
+        agent.stop()
+        assert timeout() == 0
 
 
 def test_the_agent_keeps_no_more_than_it_needs(tmp_path, group):
