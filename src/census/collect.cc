@@ -1,7 +1,6 @@
 #include "census/collect.h"
 
 #include <fmt/format.h>
-#include <netinet/in.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -49,7 +48,7 @@ class Collector {
     const auto index = static_cast<std::uint32_t>(sample_.spaces.size());
     sample_.spaces.push_back({space.name, door.limits});
     const std::size_t first = sample_.sockets.size();
-    for (const std::uint8_t family : {AF_INET, AF_INET6}) read_sockets(door.diag, family, index);
+    read_sockets(door.diag, index);
     Translations translations;
     if (!space.path.empty()) read_translations(door, space.name, translations);
     for (std::size_t i = first; i < sample_.sockets.size(); ++i) {
@@ -60,14 +59,12 @@ class Collector {
     }
   }
 
-  void read_sockets(NetlinkSocket& diag, std::uint8_t family, std::uint32_t space) {
+  void read_sockets(NetlinkSocket& diag, std::uint32_t space) {
     const std::size_t first = sample_.sockets.size();
-    const auto done =
-        dump_sockets(diag, family, {.sockets_max = CollectOptions::sockets_max}, sample_.sockets, missed_);
+    const auto done = dump_sockets(diag, {.sockets_max = CollectOptions::sockets_max}, sample_.sockets, missed_);
     for (std::size_t i = first; i < sample_.sockets.size(); ++i) sample_.sockets[i].space = space;
     if (done) return;
-    sample_.notes.push_back(fmt::format("the list of {} sockets of {} is not complete: {}",
-                                        family == AF_INET ? "IPv4" : "IPv6", sample_.spaces[space].name,
+    sample_.notes.push_back(fmt::format("the list of sockets of {} is not complete: {}", sample_.spaces[space].name,
                                         std::strerror(done.error())));
   }
 

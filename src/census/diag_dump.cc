@@ -26,12 +26,13 @@ void write_end(const base::Address& address, std::uint32_t (&words)[4], std::uin
 
 }  // namespace
 
-std::expected<void, int> dump_sockets(NetlinkSocket& diag, std::uint8_t family, const DiagAsked& asked,
-                                      std::vector<Socket>& into, DiagMissed& missed) {
-  const inet_diag_req_v2 request{
-      .sdiag_family = family, .sdiag_protocol = IPPROTO_TCP, .idiag_ext = extensions, .idiag_states = asked.states};
+// The older of the kernel's two questions: it means both families (inet_diag_dump_compat). A dump walks the table of
+// all namespaces whatever it finds there, so that to ask once for each family would cost twice as much.
+std::expected<void, int> dump_sockets(NetlinkSocket& diag, const DiagAsked& asked, std::vector<Socket>& into,
+                                      DiagMissed& missed) {
+  const inet_diag_req request{.idiag_family = AF_UNSPEC, .idiag_ext = extensions, .idiag_states = asked.states};
   const auto take = [&](const Message& message) {
-    const auto socket = message.type == SOCK_DIAG_BY_FAMILY ? read_diag_message(message.body) : std::nullopt;
+    const auto socket = message.type == TCPDIAG_GETSOCK ? read_diag_message(message.body) : std::nullopt;
     if (!socket) {
       ++missed.unreadable;
     } else if (into.size() >= asked.sockets_max) {
@@ -42,7 +43,7 @@ std::expected<void, int> dump_sockets(NetlinkSocket& diag, std::uint8_t family, 
   };
   const std::size_t first = into.size();
   for (int attempt = 1;; ++attempt) {
-    const auto done = diag.dump(SOCK_DIAG_BY_FAMILY, std::as_bytes(std::span(&request, 1)), take);
+    const auto done = diag.dump(TCPDIAG_GETSOCK, std::as_bytes(std::span(&request, 1)), take);
     if (done) return {};
     if (!done.error().interrupted || attempt == attempts_max) return std::unexpected(done.error().error);
     into.resize(first);

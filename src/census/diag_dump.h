@@ -24,9 +24,9 @@ struct DiagMissed {
   std::size_t left_out = 0;  // beyond the limit
 };
 
-// Appends. The error is errno; what was read before it stays.
-std::expected<void, int> dump_sockets(NetlinkSocket& diag, std::uint8_t family, const DiagAsked& asked,
-                                      std::vector<Socket>& into, DiagMissed& missed);
+// Of both families. Appends. The error is errno; what was read before it stays.
+std::expected<void, int> dump_sockets(NetlinkSocket& diag, const DiagAsked& asked, std::vector<Socket>& into,
+                                      DiagMissed& missed);
 
 // This very socket now: its ends and its cookie. ENOENT: it is no longer there.
 std::expected<Socket, int> find_socket(NetlinkSocket& diag, const Socket& known);

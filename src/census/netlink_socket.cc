@@ -4,6 +4,7 @@
 #include <sys/time.h>
 
 #include <cerrno>
+#include <vector>
 
 #include "base/result.h"
 
@@ -15,9 +16,6 @@ constexpr std::size_t buffer_bytes = 64 * 1024;
 constexpr timeval answer_patience{.tv_sec = 5, .tv_usec = 0};
 
 }  // namespace
-
-NetlinkSocket::NetlinkSocket(reactor::Descriptor descriptor)
-    : descriptor_(std::move(descriptor)), buffer_(buffer_bytes) {}
 
 std::expected<NetlinkSocket, int> NetlinkSocket::open(int protocol) {
   reactor::Descriptor descriptor(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, protocol));
@@ -40,13 +38,14 @@ bool NetlinkSocket::send(std::uint16_t type, std::uint16_t flags, Bytes request)
 }
 
 std::expected<Messages, int> NetlinkSocket::receive() {
+  if (!buffer_) buffer_ = std::make_unique_for_overwrite<std::byte[]>(buffer_bytes);
   ssize_t got = 0;
   do {
-    got = ::recv(descriptor_.get(), buffer_.data(), buffer_.size(), MSG_TRUNC);
+    got = ::recv(descriptor_.get(), buffer_.get(), buffer_bytes, MSG_TRUNC);
   } while (got < 0 && errno == EINTR);
   if (got < 0) return std::unexpected(errno);
-  if (static_cast<std::size_t>(got) > buffer_.size()) return std::unexpected(EMSGSIZE);
-  return Messages(Bytes(buffer_).first(static_cast<std::size_t>(got)));
+  if (static_cast<std::size_t>(got) > buffer_bytes) return std::unexpected(EMSGSIZE);
+  return Messages(Bytes(buffer_.get(), static_cast<std::size_t>(got)));
 }
 
 std::expected<void, DumpFault> NetlinkSocket::dump(std::uint16_t type, Bytes request,

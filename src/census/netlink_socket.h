@@ -4,8 +4,8 @@
 
 #include <expected>
 #include <functional>
+#include <memory>
 #include <string>
-#include <vector>
 
 #include "census/netlink_reader.h"
 #include "reactor/descriptor.h"
@@ -30,13 +30,13 @@ class NetlinkSocket {
       std::uint16_t type, Bytes request, const std::function<void(const Message&)>& take = [](const Message&) {});
 
  private:
-  explicit NetlinkSocket(reactor::Descriptor descriptor);
+  explicit NetlinkSocket(reactor::Descriptor descriptor) : descriptor_(std::move(descriptor)) {}
   bool send(std::uint16_t type, std::uint16_t flags, Bytes request);
   // What the kernel sends next, inside buffer_.
   std::expected<Messages, int> receive();
 
   reactor::Descriptor descriptor_;
-  std::vector<std::byte> buffer_;
+  std::unique_ptr<std::byte[]> buffer_;  // none until there is something to receive
   std::uint32_t sequence_ = 0;
 };
 

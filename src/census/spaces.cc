@@ -39,19 +39,6 @@ std::size_t read_entries() {
   return file >> count ? count : 0;
 }
 
-std::expected<SpaceDoor, std::string> open_here() {
-  auto diag = NetlinkSocket::open(NETLINK_SOCK_DIAG);
-  if (!diag) return std::unexpected(std::string("sock_diag: ") + std::strerror(diag.error()));
-  SpaceDoor door{.diag = std::move(*diag), .entries = read_entries(), .limits = read_limits()};
-  auto tracking = NetlinkSocket::open(NETLINK_NETFILTER);
-  if (tracking) {
-    door.tracking = std::move(*tracking);
-  } else {
-    door.tracking_error = tracking.error();
-  }
-  return door;
-}
-
 // Sorted; none if the folder cannot be read.
 std::vector<std::string> names_in(const char* folder) {
   std::vector<std::string> names;
@@ -85,6 +72,7 @@ std::vector<SpaceName> all_spaces() {
   const auto add = [&](SpaceName space, const std::string& path) {
     struct stat facts{};
     if (::stat(path.c_str(), &facts) != 0 || !seen.emplace(facts.st_dev, facts.st_ino).second) return;
+    space.id = facts.st_ino;
     spaces.push_back(std::move(space));
   };
   add({"this", ""}, own_path);
@@ -95,17 +83,41 @@ std::vector<SpaceName> all_spaces() {
   return spaces;
 }
 
-std::expected<SpaceDoor, std::string> open_space(const SpaceName& space) {
-  if (space.path.empty()) return open_here();
-  std::expected<SpaceDoor, std::string> door = std::unexpected(std::string());
+std::expected<SpaceDoor, std::string> open_door(const Limits* known) {
+  auto diag = NetlinkSocket::open(NETLINK_SOCK_DIAG);
+  if (!diag) return std::unexpected(std::string("sock_diag: ") + std::strerror(diag.error()));
+  SpaceDoor door{
+      .diag = std::move(*diag), .entries = read_entries(), .limits = known != nullptr ? *known : read_limits()};
+  auto tracking = NetlinkSocket::open(NETLINK_NETFILTER);
+  if (tracking) {
+    door.tracking = std::move(*tracking);
+  } else {
+    door.tracking_error = tracking.error();
+  }
+  return door;
+}
+
+void visit_spaces(std::span<const SpaceName> spaces, const Visit& visit) {
+  if (spaces.empty()) return;
   std::jthread([&] {
-    const reactor::Descriptor target(::open(space.path.c_str(), O_RDONLY | O_CLOEXEC));
-    if (!target || ::setns(target.get(), CLONE_NEWNET) != 0) {
-      door = std::unexpected(space.path + ": " + std::strerror(errno));
-      return;
+    for (std::size_t i = 0; i < spaces.size(); ++i) {
+      const std::string& path = spaces[i].path;
+      const reactor::Descriptor target(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+      if (target && ::setns(target.get(), CLONE_NEWNET) == 0) {
+        visit(i, {});
+      } else {
+        visit(i, std::unexpected(path + ": " + std::strerror(errno)));
+      }
     }
-    door = open_here();
   }).join();
+}
+
+std::expected<SpaceDoor, std::string> open_space(const SpaceName& space) {
+  if (space.path.empty()) return open_door(nullptr);
+  std::expected<SpaceDoor, std::string> door = std::unexpected(std::string());
+  visit_spaces({&space, 1}, [&door](std::size_t, const std::expected<void, std::string>& entered) {
+    door = entered ? open_door(nullptr) : std::unexpected(entered.error());
+  });
   return door;
 }
 

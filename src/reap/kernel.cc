@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <linux/sock_diag.h>
-#include <netinet/in.h>
 
 #include <cerrno>
 #include <cstring>
@@ -45,26 +44,44 @@ std::expected<census::Sample, std::string> LiveKernel::look(const Wanted& wanted
   auto home = census::open_space({"this", ""});
   if (!home) return std::unexpected(home.error());
   home_ = std::move(*home);
-  for (const census::SpaceName& space : census::all_spaces()) {
-    if (wanted(space.name)) visit(space, sample);
+  std::vector<census::SpaceName> others;
+  for (census::SpaceName& space : census::all_spaces()) {
+    if (!wanted(space.name)) continue;
+    if (space.path.empty()) {
+      visit(space, sample);
+    } else {
+      others.push_back(std::move(space));
+    }
   }
+  census::visit_spaces(others, [&](std::size_t i, const std::expected<void, std::string>& entered) {
+    if (entered) {
+      visit(others[i], sample);
+    } else {
+      sample.notes.push_back(entered.error());
+    }
+  });
   translate_by_node(sample);
+  std::erase_if(limits_, [this](const auto& each) { return clock_.now() - each.second.read_at >= limits_age_max; });
   return sample;
 }
 
+const census::Limits* LiveKernel::known_limits(const census::SpaceName& space) const {
+  const auto found = limits_.find(space.id);
+  return found == limits_.end() ? nullptr : &found->second.limits;
+}
+
 void LiveKernel::visit(const census::SpaceName& space, census::Sample& sample) {
-  auto door = census::open_space(space);
+  auto door = census::open_door(known_limits(space));
   if (!door) {
-    sample.notes.push_back(door.error());
+    sample.notes.push_back(fmt::format("{}: {}", space.name, door.error()));
     return;
   }
+  limits_.try_emplace(space.id, KnownLimits{door->limits, clock_.now()});
   const auto index = static_cast<std::uint32_t>(sample.spaces.size());
   const std::size_t first = sample.sockets.size();
   census::DiagMissed missed;
-  for (const std::uint8_t family : {AF_INET, AF_INET6}) {
-    const auto read = census::dump_sockets(door->diag, family, {.states = looked_at_states}, sample.sockets, missed);
-    if (!read) sample.notes.push_back(fmt::format("sockets of {}: {}", space.name, std::strerror(read.error())));
-  }
+  const auto read = census::dump_sockets(door->diag, {.states = looked_at_states}, sample.sockets, missed);
+  if (!read) sample.notes.push_back(fmt::format("sockets of {}: {}", space.name, std::strerror(read.error())));
   census::Translations inside;
   // Most pods have no entries of their own, and a dump walks the table of all namespaces to find that out.
   if (!space.path.empty() && door->tracking && door->entries > 0) static_cast<void>(inside.read(*door->tracking));
@@ -73,7 +90,7 @@ void LiveKernel::visit(const census::SpaceName& space, census::Sample& sample) {
     socket.real_peer = inside.real_peer(socket.local, socket.peer);
   }
   sample.spaces.push_back({space.name, door->limits});
-  doors_.push_back(std::move(*door));
+  visited_.push_back(space);
 }
 
 void LiveKernel::translate_by_node(census::Sample& sample) {
@@ -106,16 +123,24 @@ std::string LiveKernel::cgroup_of(std::uint32_t pid) {
   return known->second;
 }
 
+census::SpaceDoor* LiveKernel::door_of(std::uint32_t space) {
+  if (const auto known = doors_.find(space); known != doors_.end()) return &known->second;
+  auto door = census::open_space(visited_[space]);
+  return door ? &doors_.emplace(space, std::move(*door)).first->second : nullptr;
+}
+
 std::vector<census::NetlinkSocket*> LiveKernel::tracking_of(std::uint32_t space) {
   std::vector<census::NetlinkSocket*> tables;
-  for (census::SpaceDoor* const door : {&doors_[space], &*home_}) {
-    if (door->tracking) tables.push_back(&*door->tracking);
+  for (census::SpaceDoor* const door : {door_of(space), &*home_}) {
+    if (door != nullptr && door->tracking) tables.push_back(&*door->tracking);
   }
   return tables;
 }
 
 std::expected<Fresh, int> LiveKernel::look_again(const census::Socket& socket) {
-  auto found = census::find_socket(doors_[socket.space].diag, socket);
+  census::SpaceDoor* const door = door_of(socket.space);
+  if (door == nullptr) return std::unexpected(ENOENT);
+  auto found = census::find_socket(door->diag, socket);
   if (!found) return std::unexpected(found.error());
   Fresh fresh{.socket = *found};
   for (census::NetlinkSocket* const table : tracking_of(socket.space)) {
@@ -131,8 +156,10 @@ std::expected<Fresh, int> LiveKernel::look_again(const census::Socket& socket) {
 }
 
 std::expected<void, int> LiveKernel::destroy(const census::Socket& socket) {
+  census::SpaceDoor* const door = door_of(socket.space);
+  if (door == nullptr) return std::unexpected(ENOENT);
   const inet_diag_req_v2 request = census::diag_request(socket);
-  return doors_[socket.space].diag.ask(SOCK_DESTROY, std::as_bytes(std::span(&request, 1)));
+  return door->diag.ask(SOCK_DESTROY, std::as_bytes(std::span(&request, 1)));
 }
 
 bool LiveKernel::forget(const Fresh& fresh) {
@@ -145,6 +172,7 @@ bool LiveKernel::forget(const Fresh& fresh) {
 }
 
 void LiveKernel::leave() {
+  visited_.clear();
   doors_.clear();
   home_.reset();
   cgroups_.clear();

@@ -56,15 +56,26 @@ class LiveKernel final : public Kernel {
   void leave() override;
 
  private:
-  void visit(const census::SpaceName& space, census::Sample& sample);
+  struct KnownLimits {
+    census::Limits limits;
+    base::Instant read_at;
+  };
+  static constexpr base::Duration limits_age_max = std::chrono::minutes{1};
+
+  const census::Limits* known_limits(const census::SpaceName& space) const;
+  void visit(const census::SpaceName& space, census::Sample& sample);  // from inside
   void translate_by_node(census::Sample& sample);
+  // Of a namespace of the last look; null: it cannot be entered any more.
+  census::SpaceDoor* door_of(std::uint32_t space);
   // The tables that may track a socket of that namespace: its own, then that of the node.
   std::vector<census::NetlinkSocket*> tracking_of(std::uint32_t space);
 
   const base::Clock& clock_;
-  std::vector<census::SpaceDoor> doors_;                    // by Socket::space
-  std::optional<census::SpaceDoor> home_;                   // of the namespace that we are in
-  std::unordered_map<std::uint32_t, std::string> cgroups_;  // by process; of this look
+  std::unordered_map<std::uint64_t, KnownLimits> limits_;       // by SpaceName::id
+  std::vector<census::SpaceName> visited_;                      // by Socket::space
+  std::unordered_map<std::uint32_t, census::SpaceDoor> doors_;  // by that too; of this look
+  std::optional<census::SpaceDoor> home_;                       // of the namespace that we are in
+  std::unordered_map<std::uint32_t, std::string> cgroups_;      // by process; of this look
 };
 
 }  // namespace ebb::reap

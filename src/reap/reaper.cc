@@ -20,7 +20,8 @@ struct Pace {
 constexpr Pace paces[] = {
     {milliseconds{500}, milliseconds{100}}, {seconds{2}, milliseconds{250}}, {seconds{10}, seconds{1}}};
 constexpr base::Duration pace_while_leaving = seconds{1};  // whether those who leave still answer
-constexpr int rest_factor = 2;  // a look is followed by twice its time without one: a third of a core at most
+constexpr int rest_factor = 2;   // a look is followed by twice its time without one: a third of a core at most
+constexpr int calm_factor = 50;  // while nothing is expected, looks take at most a fiftieth of the time
 
 }  // namespace
 
@@ -59,13 +60,12 @@ Totals Reaper::totals() const {
 
 base::Instant Reaper::next_round() const {
   if (!looked_at_) return std::max(clock_.now(), rests_until_);
-  base::Duration every = policy_.every;
+  base::Instant next = std::max(*looked_at_ + policy_.every, calm_until_);
   if (const auto last = endpoints_.last_departure(*looked_at_)) {
     const base::Duration since = *looked_at_ - *last;
     const auto* const pace = std::ranges::find_if(paces, [since](const Pace& one) { return since < one.within; });
-    if (pace != std::end(paces)) every = std::min(every, pace->every);
+    if (pace != std::end(paces)) next = std::min(next, *looked_at_ + pace->every);
   }
-  base::Instant next = *looked_at_ + every;
   if (const auto departure = endpoints_.next_departure(*looked_at_)) {
     next = std::min({next, *departure, *looked_at_ + pace_while_leaving});
   }
@@ -93,6 +93,7 @@ std::expected<void, std::string> Reaper::round() {
   kernel_.leave();
   const base::Instant end = clock_.now();
   rests_until_ = end + rest_factor * (judged - begin);
+  calm_until_ = begin + calm_factor * (judged - begin);
   const std::lock_guard lock(mutex_);
   ++totals_.looks;
   totals_.look_ns += static_cast<std::uint64_t>((end - begin).count());

@@ -84,6 +84,7 @@ class Reaper {
   std::vector<std::string> notes_;
   std::optional<base::Instant> looked_at_;  // none: a look is due
   base::Instant rests_until_{};             // however much is due
+  base::Instant calm_until_{};              // if nothing is expected
 
   mutable std::mutex mutex_;
   Totals totals_;  // guarded

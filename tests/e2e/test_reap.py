@@ -1,5 +1,6 @@
 """`ebbgate reap` against real sockets in namespaces: what is stale ends within a second, what lives never."""
 
+import contextlib
 import errno
 import json
 import os
@@ -12,6 +13,7 @@ import urllib.request
 import pytest
 
 import namespaces
+from node_agent import node_agent
 from reaper import Reaper, service, tracked, translate
 from router import BINARY, PORTS, promised, wait_until
 
@@ -302,6 +304,19 @@ sys.stdin.read()
 """
 
 
+def cpu_of(process):
+    """Seconds of CPU that it has used."""
+    fields = open(f"/proc/{process.pid}/stat").read().rpartition(") ")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def spent(process, seconds):
+    """Percent of a core that it uses from now on."""
+    before, begin = cpu_of(process), time.monotonic()
+    time.sleep(seconds)
+    return 100 * (cpu_of(process) - before) / (time.monotonic() - begin)
+
+
 @pytest.mark.prompt
 @pytest.mark.slow
 def test_ten_thousand_sockets_cost_little(wire, reaper):
@@ -312,22 +327,48 @@ def test_ten_thousand_sockets_cost_little(wire, reaper):
         assert holder.stdout.readline() == b"ready\n"
         one = reaper({}, service(town.at("10.99.0.7"), town.at("10.99.0.8")))
 
-        def cpu():
-            fields = open(f"/proc/{one.process.pid}/stat").read().rpartition(") ")[2].split()
-            return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-        def spent(seconds):
-            before = cpu()
-            time.sleep(seconds)
-            return 100 * (cpu() - before) / seconds
-
-        quiet = spent(15)
+        quiet = spent(one.process, 15)
         pair = town.pair("10.99.0.7")
         removed = one.know(service(town.at("10.99.0.8")))
         took = end_of(pair[0])[0] - removed
-        busy, calm = spent(2), spent(8)
+        busy, calm = spent(one.process, 2), spent(one.process, 8)
         print(f"10,000 sockets: {quiet:.1f} % of a core when nothing is expected, {busy:.1f} % in the 2 s after a removal, "
               f"{calm:.1f} % in the 8 s behind them; the stale one ended after {1000 * took:.0f} ms")
         assert took < PROMISE and quiet < 5
         holder.stdin.close()
         holder.wait(60)
+
+
+@contextlib.contextmanager
+def pods(count):
+    """Namespaces with a listener and a connection in each."""
+    names = [f"ebb-pod-{os.getpid()}-{number}" for number in range(count)]
+
+    def each(command):
+        subprocess.run(["ip", "-batch", "-"], input="".join(command.format(name) + "\n" for name in names), text=True, check=True)
+
+    with contextlib.ExitStack() as held:
+        held.callback(each, "netns del {}")
+        each("netns add {}")
+        for name in names:
+            subprocess.run(["ip", "-n", name, "link", "set", "lo", "up"], check=True)
+            with namespaces.inside(name):
+                listener = held.enter_context(socket.create_server(("127.0.0.1", 0)))
+                held.enter_context(socket.create_connection(listener.getsockname()))
+                held.enter_context(listener.accept()[0])
+        yield
+
+
+@pytest.mark.prompt
+@pytest.mark.slow
+def test_hundreds_of_pods_cost_little(tmp_path):
+    """CPU of the agent as it comes, nodes watched; looks that take long are made less often."""
+    if refusal := namespaces.refusal():
+        pytest.skip(refusal)
+    with pods(250), node_agent(tmp_path, {"allow": [{"netns": ["ebb-pod-*"]}]}) as agent:
+        wait_until(lambda: agent.metric("ebbgate_reap_sockets_seen") == 750, seconds=60, what="a look at all of them")
+        looks, before = agent.metric("ebbgate_reap_looks_total"), cpu_of(agent.process)
+        share = spent(agent.process, 30)
+        looks = agent.metric("ebbgate_reap_looks_total") - looks
+        print(f"250 pods: {share:.1f} % of a core; {looks:.0f} looks of {1000 * (cpu_of(agent.process) - before) / max(1, looks):.0f} ms of CPU in 30 s")
+        assert looks >= 1 and share < 5

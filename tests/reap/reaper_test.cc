@@ -23,6 +23,7 @@ class FakeKernel final : public Kernel {
  public:
   std::expected<census::Sample, std::string> look(const Wanted& wanted) override {
     ++looks;
+    if (during_look) during_look();
     if (!refusal.empty()) return std::unexpected(refusal);
     census::Sample sample;
     sample.spaces = {{"cni-1", {}}};
@@ -62,6 +63,7 @@ class FakeKernel final : public Kernel {
 
   std::map<std::uint64_t, census::Socket> sockets;
   std::vector<std::uint64_t> destroyed;
+  std::function<void()> during_look;
   std::function<void()> before_second_look;
   std::string refusal;
   int destroy_error = 0;
@@ -178,6 +180,18 @@ TEST_F(ReaperTest, ASocketThatIsTranslatedToTheLivingMeanwhileIsLeftAlone) {
   round();
   EXPECT_THAT(kernel_.destroyed, IsEmpty());
   EXPECT_THAT(outcomes(), ElementsAre(Outcome::recovered));
+}
+
+TEST_F(ReaperTest, SlowLooksAreMadeLessOften) {
+  clock_.advance(seconds{60});
+  kernel_.during_look = [this] { clock_.advance(milliseconds{400}); };
+  round();
+  EXPECT_EQ(until_next(), seconds{20} - milliseconds{400}) << "a fiftieth of the time while nothing is expected";
+  reaper_.know(truth_of({endpoint(living)}));
+  EXPECT_EQ(until_next(), milliseconds{800}) << "and a third of it however much is due";
+  clock_.advance(milliseconds{800});
+  round();
+  EXPECT_EQ(until_next(), milliseconds{800});
 }
 
 TEST_F(ReaperTest, TheBudgetHoldsInAnyMinuteAndTheRestComesLater) {
