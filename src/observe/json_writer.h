@@ -21,9 +21,12 @@ class JsonWriter {
   JsonWriter& begin_array() { return open('['); }
   JsonWriter& end_array() { return close(']'); }
 
+  // Names are ours, and plain: they are not escaped.
   JsonWriter& key(std::string_view name) {
-    value(name);
-    out_ += ':';
+    before();
+    out_ += '"';
+    out_ += name;
+    out_ += "\":";
     comma_ = false;
     return *this;
   }
