@@ -13,11 +13,12 @@ namespace {
 
 // What a prober is made with; the rest follows the configuration while it runs.
 bool same_prober(const routes::CanaryModel& a, const routes::CanaryModel& b) {
-  return a.every == b.every && a.budget == b.budget && a.ports == b.ports;
+  return a.every == b.every && a.budget == b.budget && a.ports == b.ports && a.pods == b.pods;
 }
 
 canary::ProberOptions options_of(const routes::CanaryModel& model, std::uint64_t seed) {
-  canary::ProberOptions options{.schedule = {.every = model.every, .budget = model.budget}, .seed = seed};
+  canary::ProberOptions options{
+      .schedule = {.every = model.every, .budget = model.budget}, .pods = model.pods, .seed = seed};
   for (const std::uint32_t port : model.ports) options.rotation.ports.push_back(static_cast<std::uint16_t>(port));
   return options;
 }

@@ -28,8 +28,8 @@ namespace ebb::canary {
                         "is it a TLS listener? does it serve this name, and the protocol asked for?")                  \
   X(certificate,        "the certificate cannot be trusted",                                                           \
                         "renew or replace the certificate, or give the authority that issued it")                      \
-  X(write,              "the request could not be sent",                                                               \
-                        "the peer has shut its window or ended the connection: look at what it is busy with")          \
+  X(write,              "the request could not be delivered",                                                          \
+                        "nothing confirms it: is the node up, are packets dropped on the way, does the peer read?")    \
   X(first_byte_timeout, "no byte of an answer came in time",                                                           \
                         "look for a backend that hangs, or a router that waits for an endpoint")                       \
   X(reset,              "the connection was reset before the answer was complete",                                     \

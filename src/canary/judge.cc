@@ -43,10 +43,16 @@ Judgement judge_port(const Answer& answer, const Expectation& expected) {
                                          fmt::join(expected.ports, " or "))};
 }
 
+bool is_named(const std::string& pod, std::string_view pattern) {
+  if (pattern.ends_with('*')) return pod.starts_with(pattern.substr(0, pattern.size() - 1));
+  return pod == pattern;
+}
+
 Judgement judge_backend(const Answer& answer, const Expectation& expected) {
   if (expected.pods.empty()) return {};
   if (!answer.pod) return {Fault::wrong_backend, fmt::format("no {}", pod_field.written)};
-  if (std::ranges::find(expected.pods, *answer.pod) != expected.pods.end()) return {};
+  const auto is_it = [&answer](const std::string& pattern) { return is_named(*answer.pod, pattern); };
+  if (std::ranges::any_of(expected.pods, is_it)) return {};
   return {Fault::wrong_backend, fmt::format("answered by {}", *answer.pod)};
 }
 

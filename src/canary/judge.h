@@ -36,7 +36,7 @@ struct Expectation {
   Echo echo = Echo::required;
   std::string body = std::string(body_text);     // must be part of it; "": any
   std::vector<std::uint16_t> ports = {};         // one of them; none: any
-  std::vector<std::string> pods = {};            // one of them; none: any
+  std::vector<std::string> pods = {};            // one of them; "a-*": any whose name begins so; none: any
   std::optional<std::uint64_t> generation = {};  // at least; none: any, and none
   base::Duration slow_above = base::Duration::max();
 };

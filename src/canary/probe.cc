@@ -79,6 +79,7 @@ Probe::Ending Probe::connect(const base::Address& address) {
   const auto opened = reactor_.connect(address, owner_);
   if (!opened) return end(connect_failure(opened.error()));
   socket_ = *opened;
+  sent_ = 0;
   return {};
 }
 
@@ -89,7 +90,7 @@ Probe::Ending Probe::on_connected() {
   secure_ = std::make_unique<Secure>(leg_.tls);
   Chain cipher;
   secure_->session.start(reactor_.blocks(), cipher);
-  reactor_.send(socket_, std::move(cipher));
+  transmit(std::move(cipher));
   reactor_.receive(socket_, reactor::Receive::watchful);
   return {};
 }
@@ -121,10 +122,21 @@ void Probe::note_certificate() {
 
 void Probe::send(Chain&& plain) {
   if (plain.empty()) return;
-  if (!secure_) return reactor_.send(socket_, std::move(plain));
+  if (!secure_) return transmit(std::move(plain));
   Chain cipher;
   secure_->session.send(reactor_.blocks(), std::move(plain), cipher);
-  reactor_.send(socket_, std::move(cipher));
+  transmit(std::move(cipher));
+}
+
+void Probe::transmit(Chain&& bytes) {
+  sent_ += bytes.bytes();
+  reactor_.send(socket_, std::move(bytes));
+}
+
+// The kernel takes a request whatever the peer does: only its acknowledgements tell.
+bool Probe::delivered() const {
+  const auto facts = reactor_.tcp_facts(socket_);
+  return facts ? facts->acknowledged >= sent_ : reactor_.unsent(socket_) == 0;
 }
 
 Probe::Ending Probe::on_received(Slice bytes) {
@@ -137,7 +149,7 @@ Probe::Ending Probe::take_cipher(Slice bytes) {
   Chain plain;
   Chain cipher;
   const auto status = session.receive(reactor_.blocks(), std::move(bytes), plain, cipher);
-  if (!cipher.empty()) reactor_.send(socket_, std::move(cipher));
+  if (!cipher.empty()) transmit(std::move(cipher));
   if (stage_ == Stage::securing && session.handshake_done() && status != wire::TlsSession::Status::failed) {
     if (Ending ending = begin_asking()) return ending;
   }
@@ -214,8 +226,7 @@ Probe::Ending Probe::on_failed(const base::Error& error) {
     case Stage::asking: break;
   }
   if (error.cause == Cause::resource_limit) return end({Fault::unable, words(error)});
-  const bool unsent = reactor_.unsent(socket_) > 0 || std::string_view(error.where) == "send";
-  if (unsent) return end({Fault::write, words(error)});
+  if (std::string_view(error.where) == "send") return end({Fault::write, words(error)});
   return end({Fault::reset, dialogue_->begun() ? "reset within the answer" : "reset without an answer"});
 }
 
@@ -228,7 +239,7 @@ ProbeResult Probe::on_timeout() {
     case Stage::securing: return end({Fault::tls_handshake, "the handshake did not end in time"});
     case Stage::asking: break;
   }
-  if (reactor_.unsent(socket_) > 0) return end({Fault::write, "the peer does not take the request"});
+  if (!delivered()) return end({Fault::write, "the peer does not take the request"});
   if (!dialogue_->begun()) return end({Fault::first_byte_timeout, ""});
   return end({Fault::slow, "the answer began and did not end in time"});
 }
@@ -258,7 +269,7 @@ void Probe::part() {
   if (secure_) {
     Chain cipher;
     secure_->session.close_notify(reactor_.blocks(), cipher);
-    reactor_.send(socket_, std::move(cipher));
+    transmit(std::move(cipher));
   }
   reactor_.finish(socket_);
 }

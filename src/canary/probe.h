@@ -60,6 +60,8 @@ class Probe {
   Ending finish_input(bool cleanly);
   ProbeResult end(Judgement judgement, bool whole = false);  // `whole`: the answer is complete
   void send(base::Chain&& plain);
+  void transmit(base::Chain&& bytes);
+  bool delivered() const;  // all that was sent
   void note_certificate();
   void part();
   void hang_up(reactor::CloseMode mode);
@@ -70,7 +72,8 @@ class Probe {
   const base::Owner owner_;
   Stage stage_ = Stage::resting;
   reactor::SocketId socket_;
-  std::string peer_;  // of the socket
+  std::string peer_;        // of the socket
+  std::uint64_t sent_ = 0;  // on it
   std::unique_ptr<Secure> secure_;
   std::unique_ptr<Dialogue> dialogue_;  // of this walk
   Expectation expected_;

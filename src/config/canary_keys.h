@@ -23,6 +23,8 @@ inline constexpr Key<routes::CanaryModel> canary_keys[] = {
      "changes"},
     {"every", duration<&routes::CanaryModel::every>, "from one probe of a leg to the next, `500ms` to `1h`"},
     {"budget", duration<&routes::CanaryModel::budget>, "of one probe; what takes longer has failed; at most `every`"},
+    {"pods", texts<&routes::CanaryModel::pods>,
+     "names (`POD_NAME`) of the servers that may answer; `canary-*` is every name that begins so; any if not given"},
     {"replicas", list<&routes::CanaryModel::replicas, canary_replica_keys>,
      "routers that are walked through besides this one, which is called `self`"},
     {"ca", file<&routes::CanaryModel::ca>,

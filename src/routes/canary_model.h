@@ -26,6 +26,7 @@ struct CanaryModel {
   std::vector<std::uint32_t> ports = {8080, 8888};  // two, between which their endpoints move
   Duration every = std::chrono::seconds{5};
   Duration budget = std::chrono::seconds{2};  // of one probe
+  std::vector<std::string> pods;              // that may answer; "canary-*": all whose names begin so; none: any
   std::vector<CanaryReplicaModel> replicas;   // besides this one
   std::string ca;                             // path; "": the authorities that this machine trusts
   bool verify = true;                         // certificates of listeners

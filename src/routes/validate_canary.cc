@@ -31,6 +31,15 @@ void check_ports(const CanaryModel& canary, Refusals& refusals) {
   }
 }
 
+void check_pods(const CanaryModel& canary, Refusals& refusals) {
+  for (std::size_t i = 0; i < canary.pods.size(); ++i) {
+    const std::string& pod = canary.pods[i];
+    if (!pod.empty() && pod.find('*') >= pod.size() - 1) continue;
+    refusals.refuse(indexed("canary.pods", i), quoted(pod) + " is no name of a pod",
+                    "give the name, or how it begins and then `*`");
+  }
+}
+
 void check_replicas(const CanaryModel& canary, Refusals& refusals) {
   Refusals::Seen names;
   for (std::size_t i = 0; i < canary.replicas.size(); ++i) {
@@ -73,6 +82,7 @@ void check_canary(const Model& model, const BackendsByName& backends, Refusals& 
   const CanaryModel& canary = *model.canary;
   check_schedule(canary, refusals);
   check_ports(canary, refusals);
+  check_pods(canary, refusals);
   check_replicas(canary, refusals);
   for (std::size_t i = 0; i < canary.backends.size(); ++i) {
     const std::string key = indexed("canary.backends", i);

@@ -123,6 +123,19 @@ TEST(Judge, LaterGenerationIsRight) {
   EXPECT_EQ(fault_of(answer), Fault::none);
 }
 
+TEST(Judge, PodsMayBeNamedByTheirBeginning) {
+  Expectation expected = full_expectation();
+  Answer answer = right_answer();
+  answer.pod = "canary-7d9";
+  EXPECT_EQ(fault_of(answer, expected), Fault::wrong_backend);
+  expected.pods = {"shop-1", "canary-*"};
+  EXPECT_EQ(fault_of(answer, expected), Fault::none);
+  for (const char* const stranger : {"canary", "shop-12", "", "*"}) {
+    answer.pod = stranger;
+    EXPECT_EQ(fault_of(answer, expected), Fault::wrong_backend) << stranger;
+  }
+}
+
 TEST(Judge, WhatIsNotAskedForIsNotLookedAt) {
   Answer answer = right_answer();
   answer.port.reset();

@@ -11,6 +11,8 @@ import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import awkward  # noqa: E402
+import canary_site  # noqa: E402
+from canary_server import CanaryServer  # noqa: E402
 from http1 import PATIENCE  # noqa: E402
 from router import BINARY, PORTS, ROOT, Router, wait_until  # noqa: E402
 
@@ -92,6 +94,15 @@ def certificates(tmp_path_factory):
         return made[stem, kind, names]
 
     return make
+
+
+@pytest.fixture
+def healthcheck(tmp_path, certificates):
+    """`ebbgate canary serve` with and without TLS for the names of canary_site, in its `pair` of files."""
+    pair = certificates("canary", "ecdsa", *sorted(set(canary_site.HOSTS.values())))
+    with CanaryServer(tmp_path, TLS_CERT=pair["cert"], TLS_KEY=pair["key"], POD_NAME="pod-1", NODE_NAME="node-1") as one:
+        one.pair = pair
+        yield one
 
 
 @pytest.fixture(scope="session")

@@ -8,6 +8,7 @@ import ssl
 import struct
 
 SO_ATTACH_FILTER = 26
+SO_DETACH_FILTER = 27
 # Longer than a busy machine is late, and none of the router's own time-outs (10, 30, 60 s): who gave up is never a coincidence.
 PATIENCE = 45
 
@@ -156,11 +157,24 @@ class Stream:
         self.socket.close()
 
 
-def swallow_packets(connection):
+def swallow_packets(connection, beginning=None):
     """From now on what arrives for the socket is lost: neither read nor acknowledged, as if its host had died. Of a
-    listening one: connection attempts get no answer."""
-    drop_all = ctypes.create_string_buffer(struct.pack("HBBI", 0x06, 0, 0, 0))  # one instruction: return 0
-    connection.setsockopt(socket.SOL_SOCKET, SO_ATTACH_FILTER, struct.pack("HP", 1, ctypes.addressof(drop_all)))
+    listening one: connection attempts get no answer. With `beginning`, of four bytes: only segments whose data begins so,
+    also on connections that a listening one accepts from now on."""
+    returns, nothing, all_of_it = 0x06, 0, 0xffffffff
+    program = [(returns, 0, 0, nothing)]
+    if beginning is not None:
+        program = [
+            (0x30, 0, 0, 12), (0x54, 0, 0, 0xf0), (0x74, 0, 0, 2), (0x07, 0, 0, 0),  # X: where the data begins
+            (0x80, 0, 0, 0), (0x1c, 0, 0, 0), (0x35, 0, 2, 4),  # four bytes of it, or let it pass
+            (0x40, 0, 0, 0), (0x15, 1, 0, int.from_bytes(beginning, "big")),
+            (returns, 0, 0, all_of_it), (returns, 0, 0, nothing)]
+    code = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *instruction) for instruction in program))
+    connection.setsockopt(socket.SOL_SOCKET, SO_ATTACH_FILTER, struct.pack("HP", len(program), ctypes.addressof(code)))
+
+
+def let_packets_pass(connection):
+    connection.setsockopt(socket.SOL_SOCKET, SO_DETACH_FILTER, 0)
 
 
 def dial(port, tls=None, name="localhost", timeout=PATIENCE, session=None):

@@ -7,6 +7,8 @@ import socket
 import struct
 import threading
 
+from http1 import let_packets_pass, swallow_packets
+
 
 def protocol_of(head):
     """Which leg of a plain door asks, by the first bytes; None: more are needed."""
@@ -44,16 +46,21 @@ def silent(connection, _):
         pass
 
 
-def from_another_port(connection, dial_router):
-    """The router's answer with a port that no canary has."""
-    with dial_router() as router:
-        router.sendall(connection.recv(65536))
-        text = b""
-        while not text.endswith(b"Healthcheck requested\n") and (more := router.recv(65536)):
-            text += more
-        connection.sendall(re.sub(rb"x-request-port: \d+", b"x-request-port: 1", text))
-        connection.shutdown(socket.SHUT_WR)
-        silent(connection, dial_router)
+def changing(field, value):
+    """The router's answer, in which a field says something else."""
+    pattern = re.compile(rb"(?im)^(" + field.encode() + rb"): .*?\r$")
+
+    def fault(connection, dial_router):
+        with dial_router() as router:
+            router.sendall(connection.recv(65536))
+            text = b""
+            while not text.endswith(b"Healthcheck requested\n") and (more := router.recv(65536)):
+                text += more
+            connection.sendall(pattern.sub(rb"\1: " + value.encode() + b"\r", text))
+            connection.shutdown(socket.SHUT_WR)
+            silent(connection, dial_router)
+
+    return fault
 
 
 class Door:
@@ -77,6 +84,14 @@ class Door:
         self.listener.close()
         for thread in self.threads:
             thread.join(10)
+
+    def lose(self, beginning):
+        """From now on requests that begin so do not arrive; None: all do."""
+        if beginning is None:
+            let_packets_pass(self.listener)
+        else:
+            swallow_packets(self.listener, beginning)
+        self.break_down({})
 
     def break_down(self, faults):
         """From now on; what is open is cut, as a reused connection would else go on unharmed."""
