@@ -60,6 +60,7 @@ void write_last(JsonWriter& json, const canary::ProbeResult& last) {
   write_text(json, "pod", last.answer.pod);
   write_text(json, "node", last.answer.node);
   write_text(json, "generation", last.answer.generation);
+  write_text(json, "configuration", last.answer.configuration);
   json.key("certificate");
   last.certificate ? write_certificate(json, last) : void(json.null());
   json.end_object();

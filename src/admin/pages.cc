@@ -70,7 +70,10 @@ Answer metrics_answer(const Sources& sources, observe::MetricFormat format, cons
 Answer config_answer(const ConfigStatus& status) {
   Answer answer{.content_type = "application/json"};
   observe::JsonWriter json(answer.body);
-  json.begin_object().member("generation", status.generation).member("applied_at", status.applied_at);
+  json.begin_object()
+      .member("generation", status.generation)
+      .member("digest", status.digest)
+      .member("applied_at", status.applied_at);
   json.key("last_refusal");
   if (status.last_refusal) {
     json.begin_object()

@@ -33,6 +33,7 @@ struct ConfigStatus {
     std::string reason;
   };
   std::uint64_t generation = 0;
+  std::string digest;
   base::WallTime applied_at;
   std::optional<Refusal> last_refusal;  // of a file that was not applied; kept until one is
 };

@@ -43,7 +43,8 @@ admin::Sources admin_sources(gate::Fleet& fleet, gate::Roster& roster, const Rol
   };
   sources.config = [&rollout] {
     const RolloutStatus status = rollout.status();
-    admin::ConfigStatus config{.generation = status.generation, .applied_at = status.applied_at};
+    admin::ConfigStatus config{
+        .generation = status.generation, .digest = status.digest, .applied_at = status.applied_at};
     if (!status.last_refusal.empty()) config.last_refusal = {status.refused_at, status.last_refusal};
     return config;
   };

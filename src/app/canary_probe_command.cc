@@ -168,8 +168,9 @@ class ProbeByHand {
 
   static void print_identity(const canary::Answer& answer) {
     if (!answer.nonce) return fmt::print("  no canary server: nothing but the status and the time is proven\n");
-    fmt::print("  answered by {} on {}, port {}, configuration {}\n", answer.pod.value_or("?"),
-               answer.node.value_or("?"), answer.port.value_or("?"), answer.generation.value_or("not said"));
+    fmt::print("  answered by {} on {}, port {}, configuration {}{}\n", answer.pod.value_or("?"),
+               answer.node.value_or("?"), answer.port.value_or("?"), answer.generation.value_or("not said"),
+               answer.configuration ? " (" + *answer.configuration + ")" : "");
   }
 
   void print_json(const canary::Leg& leg, const ProbeResult& result) const {
@@ -216,6 +217,7 @@ class ProbeByHand {
     say("pod", answer.pod);
     say("node", answer.node);
     say("generation", answer.generation);
+    say("configuration", answer.configuration);
     json.member("canary", answer.nonce.has_value()).end_object();
   }
 

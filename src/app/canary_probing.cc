@@ -13,12 +13,14 @@ namespace {
 
 // What a prober is made with; the rest follows the configuration while it runs.
 bool same_prober(const routes::CanaryModel& a, const routes::CanaryModel& b) {
-  return a.every == b.every && a.budget == b.budget && a.ports == b.ports && a.pods == b.pods;
+  return a.every == b.every && a.budget == b.budget && a.ports == b.ports && a.pods == b.pods && a.settle == b.settle;
 }
 
 canary::ProberOptions options_of(const routes::CanaryModel& model, std::uint64_t seed) {
-  canary::ProberOptions options{
-      .schedule = {.every = model.every, .budget = model.budget}, .pods = model.pods, .seed = seed};
+  canary::ProberOptions options{.schedule = {.every = model.every, .budget = model.budget},
+                                .pods = model.pods,
+                                .settle = model.settle,
+                                .seed = seed};
   for (const std::uint32_t port : model.ports) options.rotation.ports.push_back(static_cast<std::uint16_t>(port));
   return options;
 }
@@ -65,9 +67,9 @@ void CanaryProbing::follow(const routes::Snapshot& snapshot, CanaryLegs legs) {
   const bool same_legs = legs.fingerprint == fingerprint_;
   fingerprint_ = legs.fingerprint;
   running_->reactor->post([this, &running = *running_, legs = std::move(legs.legs), same_legs,
-                           generation = snapshot.generation()]() mutable {
+                           ours = canary::OwnConfiguration{snapshot.generation(), snapshot.model().digest}]() mutable {
     move_endpoints(running.port);  // those that are new
-    running.prober->expect_generation(std::string(routes::canary_self), generation);
+    running.prober->set_configuration(std::move(ours));
     if (!same_legs) running.prober->set_legs(std::move(legs));
     publish(*running.prober);
   });

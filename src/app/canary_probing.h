@@ -1,7 +1,7 @@
 // The prober inside the router: a reactor and a thread of its own, never a worker's, and what it has to do with the
 // rest of the process:
 //
-//   configuration ── follow() ──▶ legs, the generation that answers must show
+//   configuration ── follow() ──▶ legs, what answers must show of it
 //   rotation      ──▶ roster: the endpoints of the canary's backends move to the other port, as by an operator
 //   turns         ──▶ event log      facts ──▶ admin pages      sockets ──▶ self-audit
 //

@@ -28,10 +28,11 @@ bool Rollout::apply(config::Loaded loaded) {
   const routes::Snapshot& snapshot = *next.snapshot;
   {
     std::lock_guard lock(mutex_);
-    status_ = {.generation = snapshot.generation(), .applied_at = clock_.wall()};
+    status_ = {.generation = snapshot.generation(), .digest = snapshot.model().digest, .applied_at = clock_.wall()};
     for (const routes::Listener& listener : snapshot.listeners()) status_.listeners.push_back(listener.model.name);
   }
   events_.info("config_applied", {{"generation", std::to_string(snapshot.generation())},
+                                  {"digest", snapshot.model().digest},
                                   {"listeners", std::to_string(snapshot.listeners().size())},
                                   {"routes", std::to_string(snapshot.routes().size())},
                                   {"backends", std::to_string(snapshot.backends().size())}});

@@ -20,6 +20,7 @@ namespace ebb::app {
 
 struct RolloutStatus {
   std::uint64_t generation = 0;  // 0: none was ever applied
+  std::string digest;
   base::WallTime applied_at;
   std::vector<std::string> listeners;  // their names
   std::string last_refusal;            // "" if the newest attempt was applied

@@ -27,6 +27,7 @@ void note_head(const wire::ResponseHead& head, Answer& answer) {
   note(head, pod_field, answer.pod);
   note(head, node_field, answer.node);
   note(head, generation_field, answer.generation);
+  note(head, configuration_field, answer.configuration);
 }
 
 void note_body(std::string_view bytes, Answer& answer) {

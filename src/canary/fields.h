@@ -10,6 +10,7 @@
 
 namespace ebb::canary {
 
+using wire::configuration_field;
 using wire::FieldName;
 using wire::generation_field;
 

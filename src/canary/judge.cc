@@ -65,12 +65,19 @@ Judgement judge_generation(const Answer& answer, const Expectation& expected) {
           fmt::format("generation {}, the newest is {}", generation.value_or(0), *expected.generation)};
 }
 
+Judgement judge_configuration(const Answer& answer, const Expectation& expected) {
+  const std::string shown = answer.configuration.value_or("");
+  if (expected.stale_digest != shown) return {};
+  return {Fault::stale_generation, shown.empty() ? fmt::format("no {}", configuration_field.written)
+                                                 : fmt::format("configuration {} is not ours", shown)};
+}
+
 }  // namespace
 
 Judgement judge(const Answer& answer, const Expectation& expected, base::Duration total) {
   if (answer.status != expected.status)
     return {fault_of_status(answer.status), fmt::format("status {}", answer.status)};
-  for (const auto look : {judge_content, judge_port, judge_backend, judge_generation}) {
+  for (const auto look : {judge_content, judge_port, judge_backend, judge_generation, judge_configuration}) {
     if (Judgement judgement = look(answer, expected); judgement.fault != Fault::none) return judgement;
   }
   if (total > expected.slow_above) {

@@ -21,7 +21,8 @@ struct Answer {
   std::optional<std::string> pod;
   std::optional<std::string> node;
   std::optional<std::string> generation;
-  std::string body;  // its first bytes; of a WebSocket, what it sent back
+  std::optional<std::string> configuration;  // its digest
+  std::string body;                          // its first bytes; of a WebSocket, what it sent back
 };
 
 enum class Echo : std::uint8_t {
@@ -38,6 +39,7 @@ struct Expectation {
   std::vector<std::uint16_t> ports = {};         // one of them; none: any
   std::vector<std::string> pods = {};            // one of them; "a-*": any whose name begins so; none: any
   std::optional<std::uint64_t> generation = {};  // at least; none: any, and none
+  std::optional<std::string> stale_digest = {};  // not this configuration; "": one must be told
   base::Duration slow_above = base::Duration::max();
 };
 

@@ -45,19 +45,21 @@ constexpr std::string_view name(Protocol protocol) { return protocol_names[stati
 
 // Without TLS at the front door, HTTP/2 is spoken with prior knowledge (RFC 9113 section 3.3).
 constexpr bool secured(Kind kind) { return kind != Kind::plain; }
-// Behind a passthrough nobody but the server can have written the answer: the router cannot say its generation.
-constexpr bool says_generation(Kind kind) { return kind != Kind::passthrough; }
+// Behind a passthrough nobody but the server can have written the answer: the router cannot say what it runs.
+constexpr bool says_configuration(Kind kind) { return kind != Kind::passthrough; }
 
 // A way into one replica.
 struct Door {
-  std::string replica;  // its name, for people, metrics and expect_generation()
+  std::string replica;  // its name, for people and metrics
   Kind kind = Kind::plain;
   std::string host;  // where to connect: an address or a name, which is looked up for every connection
   std::uint16_t port = 0;
   std::string authority;  // what the request asks for, and the server name (SNI) without its port
   std::string path = "/";
   std::vector<Protocol> protocols = {Protocol::http1_fresh, Protocol::http1_reused, Protocol::h2, Protocol::websocket};
-  bool own = true;  // the router whose route follows the rotation; of others, either port is right
+  // The router whose route follows the rotation, and whose generations are known. Of others, either port is right, and
+  // the digest of their configuration has to become ours.
+  bool own = true;
 };
 
 // What the certificate at the front door must prove.

@@ -44,6 +44,9 @@ void Prober::set_legs(std::vector<Leg> legs) {
   std::map<std::string, base::Handle> known;
   for (const base::Handle handle : order_) known.emplace(walks_.find(handle)->leg.name(), handle);
   order_.clear();
+  std::erase_if(agreements_, [&legs](const auto& entry) {
+    return std::ranges::find(legs, entry.first, &Leg::replica) == legs.end();
+  });
   rounds_ = Rounds(legs.size());
   for (Leg& leg : legs) {
     const auto before = known.extract(leg.name());
@@ -66,10 +69,6 @@ void Prober::set_legs(std::vector<Leg> legs) {
     if (walk.left > 0) reactor_.timers().arm(walk.due, options_.schedule.first_at(reactor_.now(), random_));
   }
   for (const auto& [name, handle] : known) walks_.erase(handle);
-}
-
-void Prober::expect_generation(const std::string& replica, std::uint64_t generation) {
-  generations_[replica] = generation;
 }
 
 std::size_t Prober::sockets() const {
@@ -110,10 +109,26 @@ Expectation Prober::expectation(const Walk& walk) {
   const bool tied = leg.kind == Kind::passthrough && leg.protocol == Protocol::http1_reused;
   expected.ports = leg.own && !tied ? rotation_.right_ports(reactor_.now()) : rotation_.ports();
   expected.pods = options_.pods;
-  const auto generation = generations_.find(leg.replica);
-  if (says_generation(leg.kind) && generation != generations_.end()) expected.generation = generation->second;
+  expect_configuration(leg, expected);
   expected.slow_above = options_.schedule.budget;
   return expected;
+}
+
+void Prober::expect_configuration(const Leg& leg, Expectation& expected) const {
+  if (!ours_ || !says_configuration(leg.kind)) return;
+  if (leg.own) {
+    expected.generation = ours_->generation;
+  } else if (const auto known = agreements_.find(leg.replica); known != agreements_.end()) {
+    expected.stale_digest = known->second.stale(ours_->digest, options_.settle, reactor_.now());
+  }
+}
+
+// An answer that was wrong before anybody asked for its configuration may not be the router's.
+void Prober::note_configuration(const Leg& leg, const ProbeResult& result) {
+  if (!ours_ || leg.own || !says_configuration(leg.kind)) return;
+  if (!result.good() && result.judgement.fault != Fault::stale_generation) return;
+  agreements_[leg.replica].note(result.answer.configuration.value_or(""), ours_->digest, options_.settle,
+                                reactor_.now());
 }
 
 void Prober::begin(Walk& walk) {
@@ -146,6 +161,7 @@ void Prober::conclude(Walk& walk, std::optional<ProbeResult> result) {
   result->at = reactor_.clock().wall();
   result->expires_soon = result->certificate && result->certificate->expires < result->at + options_.expiry_warning;
   const bool failing_before = walk.state.succeeding() == Truth::no;
+  note_configuration(walk.leg, *result);
   const LegState::News news = walk.state.note(result->judgement, result->at);
   walk.durations.add(result->phases, result->good());
   walk.last = std::move(result);

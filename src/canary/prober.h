@@ -18,6 +18,7 @@
 
 #include "base/rng.h"
 #include "base/slot_map.h"
+#include "canary/agreement.h"
 #include "canary/leg.h"
 #include "canary/leg_state.h"
 #include "canary/probe_result.h"
@@ -35,9 +36,16 @@ struct ProberOptions {
   Echo echo = Echo::required;
   std::string body = std::string(body_text);                    // must be part of each answer; "": any
   std::vector<std::string> pods = {};                           // that may answer; none: any
+  base::Duration settle = std::chrono::minutes{2};              // for a change to reach all replicas
   base::Duration expiry_warning = std::chrono::hours{24 * 14};  // before a certificate expires
   std::uint64_t probes_per_leg = UINT64_MAX;                    // then the leg rests
   std::uint64_t seed = 0;                                       // of nonces and jitter
+};
+
+// What this router runs.
+struct OwnConfiguration {
+  std::uint64_t generation = 0;
+  std::string digest;
 };
 
 struct LegFacts {
@@ -72,8 +80,8 @@ class Prober final : public reactor::Handler {
 
   // Legs that were there before keep what is known of them; what is under way is given up. Not from a callback.
   void set_legs(std::vector<Leg> legs);
-  // The replica runs this configuration: requests that are sent from now on must show it, or a later one.
-  void expect_generation(const std::string& replica, std::uint64_t generation);
+  // All workers of this router have it: requests that are sent from now on must show it, or a later one.
+  void set_configuration(OwnConfiguration ours) { ours_ = std::move(ours); }
   ProberFacts facts() const;
   std::size_t sockets() const;
   bool owns(base::Owner owner, base::Handle socket);  // for the self-audit
@@ -98,6 +106,8 @@ class Prober final : public reactor::Handler {
   void conclude(Walk& walk, std::optional<ProbeResult> result);
   void count_round(const Walk& walk, bool failing_before);
   Expectation expectation(const Walk& walk);
+  void expect_configuration(const Leg& leg, Expectation& expected) const;
+  void note_configuration(const Leg& leg, const ProbeResult& result);
 
   reactor::Reactor& reactor_;
   Resolver& resolver_;
@@ -106,8 +116,9 @@ class Prober final : public reactor::Handler {
   base::Rng random_;
   PortRotation rotation_;
   Rounds rounds_;
-  std::map<std::string, std::uint64_t, std::less<>> generations_;  // by replica
-  std::vector<base::Handle> order_;                                // of the legs, as they were given
+  std::optional<OwnConfiguration> ours_;
+  std::map<std::string, Agreement> agreements_;  // of other replicas, by name
+  std::vector<base::Handle> order_;              // of the legs, as they were given
   base::SlotMap<Walk> walks_;
   std::uint64_t connections_ = 0;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // an answer of the resolver may come after us

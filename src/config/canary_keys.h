@@ -27,6 +27,9 @@ inline constexpr Key<routes::CanaryModel> canary_keys[] = {
      "names (`POD_NAME`) of the servers that may answer; `canary-*` is every name that begins so; any if not given"},
     {"replicas", list<&routes::CanaryModel::replicas, canary_replica_keys>,
      "routers that are walked through besides this one, which is called `self`"},
+    {"settle", duration<&routes::CanaryModel::settle>,
+     "how long replicas may run a configuration that is not this one's, `1s` to `1h`; the time that a change needs to "
+     "reach all of them"},
     {"ca", file<&routes::CanaryModel::ca>,
      "PEM: the authorities of the listeners' certificates; those that this machine trusts if not given"},
     {"verify", flag<&routes::CanaryModel::verify>, "`false`: certificates are looked at, but need not be good"},

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "config/digest.h"
 #include "config/document.h"
 #include "config/file.h"
 #include "config/schema.h"
@@ -54,6 +55,7 @@ std::expected<Loaded, Diagnostics> load_text(std::string_view text, const std::s
   Reader reader(file, {std::filesystem::path(file).parent_path(), resolve});
   Loaded loaded;
   read_schema(reader, *root, loaded);
+  loaded.model.digest = digest_of(*root);
   std::vector<routes::Refusal> refusals = routes::validate(loaded.model);
   std::erase_if(refusals, [&](const routes::Refusal& refusal) { return follows_from_misreading(refusal, reader); });
   for (routes::Refusal& refusal : refusals) {

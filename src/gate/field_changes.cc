@@ -35,7 +35,10 @@ bool ResponseChanges::apply(wire::Fields& fields) const {
   if (edits != nullptr && !change(fields, *edits)) return false;
   if (!change(fields, cors)) return false;
   if (!set_cookie.empty() && !fields.add({"Set-Cookie", set_cookie})) return false;
-  if (!generation.empty() && !set(fields, wire::generation_field.written, generation)) return false;
+  if (mark != nullptr && !(set(fields, wire::generation_field.written, mark->generation) &&
+                           set(fields, wire::configuration_field.written, mark->digest))) {
+    return false;
+  }
   // Of two, browsers take the first (RFC 6797 section 8.1).
   return hsts.empty() || set(fields, hsts_name, hsts);
 }

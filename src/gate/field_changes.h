@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "routes/field_edits.h"
+#include "routes/policy.h"
 #include "wire/h1_head.h"
 #include "wire/h1_write.h"
 
@@ -21,12 +22,12 @@ wire::FieldSet forwarding_in(const routes::FieldEdits& edits);
 struct ResponseChanges {
   const routes::FieldEdits* edits = nullptr;  // of the route and of its share
   routes::FieldEdits cors;
-  std::string_view hsts;        // value of Strict-Transport-Security; "": none
-  std::string set_cookie;       // value of our Set-Cookie, beside those of the endpoint; "": none
-  std::string_view generation;  // that a probe is told; "": it was none
+  std::string_view hsts;                            // value of Strict-Transport-Security; "": none
+  std::string set_cookie;                           // value of our Set-Cookie, beside those of the endpoint; "": none
+  const routes::ConfigurationMark* mark = nullptr;  // that a probe is told; null: it was none
 
   bool empty() const {
-    return edits == nullptr && cors.empty() && hsts.empty() && set_cookie.empty() && generation.empty();
+    return edits == nullptr && cors.empty() && hsts.empty() && set_cookie.empty() && mark == nullptr;
   }
   bool apply(wire::Fields& fields) const;
 };

@@ -102,8 +102,8 @@ void Exchanges::apply_policy(Exchange& exchange, const ClientConnection& client,
   const routes::Policy& policy = *exchange.route->policy;
   if (!policy.response.empty()) exchange.apply().response.edits = &policy.response;
   if (client.secure != nullptr && !policy.hsts.empty()) exchange.apply().response.hsts = policy.hsts;
-  if (!policy.generation.empty() && head.fields.find(wire::canary_nonce_field.lower) != nullptr) {
-    exchange.apply().response.generation = policy.generation;
+  if (policy.mark != nullptr && head.fields.find(wire::canary_nonce_field.lower) != nullptr) {
+    exchange.apply().response.mark = policy.mark;
   }
   if (policy.model.compression && head.method != wire::Method::head) {
     if (const auto coding = agreed_coding(*policy.model.compression, head.fields)) {

@@ -28,6 +28,7 @@ struct CanaryModel {
   Duration budget = std::chrono::seconds{2};  // of one probe
   std::vector<std::string> pods;              // that may answer; "canary-*": all whose names begin so; none: any
   std::vector<CanaryReplicaModel> replicas;   // besides this one
+  Duration settle = std::chrono::minutes{2};  // for a change to reach all of them
   std::string ca;                             // path; "": the authorities that this machine trusts
   bool verify = true;                         // certificates of listeners
 

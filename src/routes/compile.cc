@@ -19,10 +19,13 @@ std::vector<Refusal> Snapshot::compile(Model model, std::uint64_t generation, ba
 }
 
 Snapshot::Snapshot(Model model, std::uint64_t generation, base::Labels& labels)
-    : generation_(generation), model_(std::move(model)), trusted_proxies_(model_.trusted_proxies) {
+    : generation_(generation),
+      model_(std::move(model)),
+      mark_{std::to_string(generation), model_.digest},
+      trusted_proxies_(model_.trusted_proxies) {
   for (RouteModel& route : model_.routes) {
     route.name = route_name(route);
-    if (tells_generation(route)) route.policy.make();
+    if (tells_mark(route)) route.policy.make();
   }
   add_backends(labels);
   add_listeners(labels);
@@ -30,7 +33,7 @@ Snapshot::Snapshot(Model model, std::uint64_t generation, base::Labels& labels)
   table_.build(model_.routes);
 }
 
-bool Snapshot::tells_generation(const RouteModel& route) const {
+bool Snapshot::tells_mark(const RouteModel& route) const {
   return model_.canary && model_.canary->walks(route) && route.tls != TlsMode::passthrough;
 }
 
@@ -62,8 +65,7 @@ void Snapshot::add_routes(base::Labels& labels) {
   for (const RouteModel& model : model_.routes) {
     Route& route = routes_.emplace_back(model, labels.intern(model.name));
     if (model.policy) {
-      std::string generation = tells_generation(model) ? std::to_string(generation_) : std::string();
-      route.policy = std::make_unique<const Policy>(*model.policy, index, std::move(generation));
+      route.policy = std::make_unique<const Policy>(*model.policy, index, tells_mark(model) ? &mark_ : nullptr);
     }
     if (!model.backend.empty()) route.backend = backend_index(model.backend);
     if (!model.shares.empty()) add_shares(route);

@@ -163,6 +163,7 @@ struct AdminModel {
 };
 
 struct Model {
+  std::string digest;  // of what the provider was given; equal: it says the same
   AdminModel admin;
   AccessLogModel access_log;
   Timeouts timeouts;

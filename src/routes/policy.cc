@@ -2,12 +2,12 @@
 
 namespace ebb::routes {
 
-Policy::Policy(const PolicyModel& from, const BackendIndex& backend_index, std::string told)
+Policy::Policy(const PolicyModel& from, const BackendIndex& backend_index, const ConfigurationMark* told)
     : model(from),
       request(FieldEdits::of(from.request_headers)),
       response(FieldEdits::of(from.response_headers)),
       addresses{AddressSet(from.allow), AddressSet(from.deny)},
-      generation(std::move(told)) {
+      mark(told) {
   for (const MirrorModel& mirror : from.mirrors) mirrors.push_back({backend_index(mirror.backend), mirror.percent});
   if (from.cors) cors.emplace(*from.cors);
   if (from.hsts) hsts = hsts_value(*from.hsts);

@@ -24,11 +24,17 @@ struct Mirror {
   bool wants(std::uint64_t number) const { return number % 100 < percent; }
 };
 
+// Which configuration a router runs, as it tells the probes of the canary.
+struct ConfigurationMark {
+  std::string generation;  // counted by each process
+  std::string digest;      // Model::digest
+};
+
 struct Policy {
   using BackendIndex = std::function<std::uint32_t(std::string_view name)>;
 
-  // The model is valid and outlives this.
-  Policy(const PolicyModel& model, const BackendIndex& backend_index, std::string generation = {});
+  // The model is valid and outlives this, and so does the mark.
+  Policy(const PolicyModel& model, const BackendIndex& backend_index, const ConfigurationMark* mark = nullptr);
 
   const PolicyModel& model;
   FieldEdits request;
@@ -36,8 +42,8 @@ struct Policy {
   AddressFilter addresses;
   std::vector<Mirror> mirrors;
   std::optional<Cors> cors;
-  std::string hsts;        // value of Strict-Transport-Security, for TLS only; "": none
-  std::string generation;  // of the snapshot, for the probes of the canary; "": not its route
+  std::string hsts;                         // value of Strict-Transport-Security, for TLS only; "": none
+  const ConfigurationMark* mark = nullptr;  // of the snapshot, for the probes of the canary; null: not its route
 };
 
 // The body for an error of the router's own: one for exactly that status before one for its class; or nullptr.

@@ -96,11 +96,12 @@ class Snapshot {
   void add_routes(base::Labels& labels);
   void add_shares(Route& route) const;
   // To the canary: which configuration serves it.
-  bool tells_generation(const RouteModel& route) const;
+  bool tells_mark(const RouteModel& route) const;
   std::uint32_t backend_index(std::string_view name) const { return backend_by_name_.at(name); }
 
   std::uint64_t generation_ = 0;
   Model model_;
+  ConfigurationMark mark_;
   std::vector<Listener> listeners_;
   std::vector<Route> routes_;
   std::vector<Backend> backends_;

@@ -9,6 +9,8 @@ namespace {
 
 constexpr Duration every_min = std::chrono::milliseconds{500};
 constexpr Duration every_max = std::chrono::hours{1};
+constexpr Duration settle_min = std::chrono::seconds{1};
+constexpr Duration settle_max = std::chrono::hours{1};
 constexpr std::uint32_t port_max = 65535;
 
 void check_schedule(const CanaryModel& canary, Refusals& refusals) {
@@ -19,6 +21,9 @@ void check_schedule(const CanaryModel& canary, Refusals& refusals) {
                     "give at most as much as `every`, or make that longer");
   }
   refusals.check_timeout("canary.budget", canary.budget);
+  if (canary.settle < settle_min || canary.settle > settle_max) {
+    refusals.refuse("canary.settle", "out of range", "give 1s to 1h");
+  }
 }
 
 void check_ports(const CanaryModel& canary, Refusals& refusals) {

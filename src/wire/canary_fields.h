@@ -14,5 +14,6 @@ struct FieldName {
 
 inline constexpr FieldName canary_nonce_field{"Ebbgate-Canary", "ebbgate-canary"};        // both ways
 inline constexpr FieldName generation_field{"Ebbgate-Generation", "ebbgate-generation"};  // by the router, decimal
+inline constexpr FieldName configuration_field{"Ebbgate-Configuration", "ebbgate-configuration"};  // by it, the digest
 
 }  // namespace ebb::wire

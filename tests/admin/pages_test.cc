@@ -104,11 +104,14 @@ TEST_F(Pages, MetricsSpeakOpenMetricsIfAsked) {
 
 TEST_F(Pages, ConfigTellsTheGenerationAndTheLastRefusal) {
   config_.generation = 7;
+  config_.digest = "beef";
   config_.applied_at = base::WallTime{std::chrono::seconds{971186136}};
   start({});
   Response response = get("/api/v1/config");
   EXPECT_TRUE(response.has("Content-Type: application/json"));
-  EXPECT_EQ(response.body, "{\"generation\":7,\"applied_at\":\"2000-10-10T13:55:36.000000Z\",\"last_refusal\":null}\n");
+  EXPECT_EQ(response.body,
+            "{\"generation\":7,\"digest\":\"beef\",\"applied_at\":\"2000-10-10T13:55:36.000000Z\","
+            "\"last_refusal\":null}\n");
 }
 
 TEST_F(Pages, ConfigEscapesTheReason) {

@@ -22,6 +22,7 @@ Answer right_answer() {
           .pod = "canary-1",
           .node = "node-1",
           .generation = "7",
+          .configuration = "beef",
           .body = "Healthcheck requested\n"};
 }
 
@@ -102,6 +103,19 @@ TEST(Judge, MissingFieldsAreWrongWhereTheyAreAskedFor) {
   EXPECT_EQ(without(&Answer::pod), Fault::wrong_backend);
   EXPECT_EQ(without(&Answer::generation), Fault::stale_generation);
   EXPECT_EQ(without(&Answer::node), Fault::none);
+}
+
+TEST(Judge, StaleDigestMustNotBeShown) {
+  Expectation expected = full_expectation();
+  expected.stale_digest = "dead";
+  EXPECT_EQ(fault_of(right_answer(), expected), Fault::none);
+  Answer answer = right_answer();
+  answer.configuration = "dead";
+  EXPECT_EQ(fault_of(answer, expected), Fault::stale_generation);
+  answer.configuration.reset();
+  EXPECT_EQ(fault_of(answer, expected), Fault::none);
+  expected.stale_digest = "";
+  EXPECT_EQ(fault_of(answer, expected), Fault::stale_generation);
 }
 
 TEST(Judge, NumbersMustBeNumbers) {

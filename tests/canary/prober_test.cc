@@ -236,11 +236,26 @@ TEST_F(ProberTest, StrangerIsTheWrongBackend) {
 
 TEST_F(ProberTest, OldConfigurationIsStale) {
   start();
-  prober_->expect_generation("a", 1);
+  prober_->set_configuration({.generation = 1, .digest = "new"});
   EXPECT_EQ(faults(), all(Fault::none));
-  prober_->expect_generation("a", 2);
+  prober_->set_configuration({.generation = 2, .digest = "new"});
   EXPECT_EQ(faults(), all(Fault::stale_generation));
   stand_in_.generation = 2;
+  EXPECT_EQ(faults(), all(Fault::none));
+}
+
+TEST_F(ProberTest, ReplicaThatDoesNotTakeOurConfigurationIsStaleAfterAWhile) {
+  options_.settle = seconds{60};
+  start();
+  doors_[0].own = false;
+  prober_->set_legs(*lay_out(doors_, {}));
+  prober_->set_configuration({.generation = 7, .digest = "new"});
+  run(seconds{50});
+  EXPECT_EQ(prober_->facts().condition.status, Truth::yes);
+  EXPECT_EQ(faults(), all(Fault::none));
+  run(seconds{20});
+  EXPECT_EQ(faults(), all(Fault::stale_generation));
+  stand_in_.digest = "new";
   EXPECT_EQ(faults(), all(Fault::none));
 }
 

@@ -41,6 +41,7 @@ class StandIn final : public reactor::Handler {
   std::uint16_t port = 8080;
   std::string pod = "canary-1";
   std::uint64_t generation = 1;
+  std::string digest = "old";
   bool keeps = true;    // connections that may be kept
   bool clings = false;  // to connections that the peer has finished
   std::uint64_t requests = 0;
@@ -120,8 +121,9 @@ class StandIn final : public reactor::Handler {
     return trick == Trick::no_body ? "" : trick == Trick::other_body ? "It works!" : std::string(body_text) + "\n";
   }
   std::string marks(const wire::RequestHead& head) const {
-    std::string fields = fmt::format("{}: {}\r\n{}: {}\r\n{}: {}\r\n", port_field.written, port, pod_field.written, pod,
-                                     generation_field.written, generation);
+    std::string fields = fmt::format("{}: {}\r\n{}: {}\r\n{}: {}\r\n{}: {}\r\n", port_field.written, port,
+                                     pod_field.written, pod, generation_field.written, generation,
+                                     configuration_field.written, digest);
     const wire::Field* const nonce = head.fields.find(nonce_field.lower);
     if (nonce == nullptr || trick == Trick::forgets_nonce) return fields;
     const std::string_view value = trick == Trick::other_nonce ? "of-yesterday" : nonce->value;

@@ -40,7 +40,7 @@ TEST(CanaryKeys, AreRead) {
 
   const auto full = load_with(std::string(good) +
                               ", every: 1s, budget: 500ms, ca: ca.pem, verify: false, replicas: [{name: b, host: "
-                              "10.0.0.2}, {name: c, host: c.routers.svc}], pods: [one, \"canary-*\"]");
+                              "10.0.0.2}, {name: c, host: c.routers.svc}], pods: [one, \"canary-*\"], settle: 30s");
   ASSERT_TRUE(full) << text_of(full.error());
   const routes::CanaryModel& canary = *full->model.canary;
   EXPECT_THAT(canary.backends, ElementsAre("canary"));
@@ -49,6 +49,7 @@ TEST(CanaryKeys, AreRead) {
   EXPECT_EQ(canary.budget, milliseconds{500});
   EXPECT_EQ(canary.ca, "/etc/ebbgate/ca.pem");
   EXPECT_FALSE(canary.verify);
+  EXPECT_EQ(canary.settle, seconds{30});
   EXPECT_THAT(canary.pods, ElementsAre("one", "canary-*"));
   ASSERT_EQ(canary.replicas.size(), 2u);
   EXPECT_EQ(canary.replicas[1].name, "c");
@@ -70,6 +71,7 @@ TEST(CanaryKeys, RefusalsSayWhereAndWhatToDo) {
               ElementsAre(HasSubstr("canary.ports: two ports are needed")));
   EXPECT_THAT(errors("backends: [canary], ports: [9080, 70000]"), ElementsAre(HasSubstr("canary.ports[1]: 70000 is")));
   EXPECT_THAT(errors(std::string(good) + ", every: 100ms"), ElementsAre(HasSubstr("canary.every: out of range")));
+  EXPECT_THAT(errors(std::string(good) + ", settle: 2h"), ElementsAre(HasSubstr("canary.settle: out of range")));
   EXPECT_THAT(errors(std::string(good) + ", budget: 6s"), ElementsAre(HasSubstr("canary.budget: a probe has to be")));
   EXPECT_THAT(errors(std::string(good) + ", pods: [\"\", \"a*b\"]"),
               ElementsAre(HasSubstr("canary.pods[0]: \"\" is no name of a pod"), HasSubstr("canary.pods[1]: \"a*b\"")));

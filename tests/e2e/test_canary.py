@@ -23,7 +23,7 @@ def test_every_kind_of_leg_through_the_front_door(router, healthcheck):
     wait_until(lambda: all(legs(one)[f"self/{kind}/http1_reused"]["last"]["reused"] for kind in HOSTS), 20, "reuse")
 
 
-def test_generation_is_told_to_probes_on_the_canarys_routes_only(router, healthcheck):
+def test_configuration_is_told_to_probes_on_the_canarys_routes_only(router, healthcheck):
     one = router(settings(healthcheck))
 
     def told(host, **fields):
@@ -31,12 +31,14 @@ def test_generation_is_told_to_probes_on_the_canarys_routes_only(router, healthc
             stream.send(request(host=host, Connection="close", **fields))
             answer = stream.read_response()
             assert answer.status == 200
-            return answer.get("Ebbgate-Generation")
+            return answer.get("Ebbgate-Generation"), answer.get("Ebbgate-Configuration")
 
-    assert told(HOSTS["edge"], Ebbgate_Canary="n1") == str(generation(one))
-    assert told(HOSTS["reencrypt"], Ebbgate_Canary="n1") == str(generation(one))
-    assert told(HOSTS["edge"]) is None
-    assert told("other.test", Ebbgate_Canary="n1") is None
+    running = json.loads(one.ask_admin("/api/v1/config").body)
+    mark = (str(running["generation"]), running["digest"])
+    assert told(HOSTS["edge"], Ebbgate_Canary="n1") == mark
+    assert told(HOSTS["reencrypt"], Ebbgate_Canary="n1") == mark
+    assert told(HOSTS["edge"]) == (None, None)
+    assert told("other.test", Ebbgate_Canary="n1") == (None, None)
 
 
 def test_port_moves_and_configurations_change_without_a_false_alarm(router, healthcheck):

@@ -3,6 +3,7 @@ legs only, and within the time that is promised."""
 
 import contextlib
 import json
+import re
 import resource
 import ssl
 
@@ -11,7 +12,7 @@ import pytest
 import replica
 from canary_site import HOSTS, PROTOCOLS, canary, failures, legs, settings, statuses, wait_until_all_succeed
 from http1 import dial, request, swallow_packets
-from router import promised, wait_until
+from router import ROOT, Router, promised, wait_until
 
 # As they are by default: it is with them that a fault is known within 15 s.
 PACE = {"every": "5s", "budget": "2s"}
@@ -50,6 +51,12 @@ def wait_for_failures(router, wanted):
     with contextlib.suppress(AssertionError):
         wait_until(lambda: failures(router) == wanted, promised(15))
     assert failures(router) == wanted, legs(router)
+
+
+def test_no_fault_of_the_documentation_is_left_out():
+    section = (ROOT / "docs" / "canary.md").read_text().split("## Faults")[1].split("\n## ")[0]
+    named = set(re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE))
+    assert named == {*AFTER_CONNECT, *NOT_DELIVERED, *CONNECT, *TLS, "unable", "stale_generation"}
 
 
 @pytest.mark.prompt
@@ -161,3 +168,32 @@ def test_prober_that_is_unable_to_ask_blames_no_leg(router, healthcheck):
     wait_until_all_succeed(one)
     assert one.metric("ebbgate_canary_probes_total", fault="unable") >= 3
     assert "event=canary_leg_failing" not in one.error_text()
+
+
+@pytest.mark.prompt
+def test_a_replica_that_does_not_get_the_new_configuration(router, healthcheck, tmp_path, io):
+    """Two routers with the same file, but for what is each one's own; then one of the files changes."""
+    mine = settings(healthcheck, **PACE, settle="1s", replicas=[{"name": "b", "host": "127.0.1.1"}])
+    theirs = settings(healthcheck, **PACE)
+    for own, other in zip(mine["listeners"], theirs["listeners"]):
+        other["bind"] = own["bind"].replace("127.0.0.1", "127.0.1.1")
+    (tmp_path / "b").mkdir()
+    b = Router(tmp_path / "b", theirs, io)
+    with contextlib.ExitStack() as stack:
+        stack.callback(lambda: b.process and b.stop())
+        b.start()
+        a = router(mine)
+        wait_until_all_succeed(a)
+        assert digest(a) == digest(b)
+        assert {leg["last"]["configuration"] for leg in legs(a).values()} == {digest(a), None}  # None: behind a passthrough
+
+        a.change(timeouts={"client_idle": "50s"})
+        wait_until(lambda: digest(a) != digest(b), what="the new configuration")
+        wait_for_failures(a, {f"b/{kind}/{protocol}": "stale_generation" for kind in HOSTS for protocol in PROTOCOLS if kind != "passthrough"})
+        assert legs(a)["b/plain/h2"]["last"]["detail"] == f"configuration {digest(b)} is not ours"
+        b.change(timeouts={"client_idle": "50s"})
+        wait_until_all_succeed(a)
+
+
+def digest(router):
+    return json.loads(router.ask_admin("/api/v1/config").body)["digest"]

@@ -47,12 +47,14 @@ TEST_F(FieldChanges, OfAResponseEndWithTheRoutesWordOnOriginsAndTls) {
   EXPECT_EQ(passing(), "X-Kept=1 Access-Control-Allow-Origin=https://a Strict-Transport-Security=max-age=60 ");
 }
 
-TEST_F(FieldChanges, OfAProbesResponseTellTheGenerationInPlaceOfTheEndpoints) {
+TEST_F(FieldChanges, OfAProbesResponseTellTheConfigurationInPlaceOfTheEndpoints) {
   fields.add({"ebbgate-generation", "99"});
-  ResponseChanges changes{.generation = "7"};
+  fields.add({"ebbgate-configuration", "dead"});
+  const routes::ConfigurationMark mark{.generation = "7", .digest = "beef"};
+  ResponseChanges changes{.mark = &mark};
   EXPECT_FALSE(changes.empty());
   EXPECT_TRUE(changes.apply(fields));
-  EXPECT_EQ(passing(), "server=nginx X-Kept=1 Server=again Ebbgate-Generation=7 ");
+  EXPECT_EQ(passing(), "server=nginx X-Kept=1 Server=again Ebbgate-Generation=7 Ebbgate-Configuration=beef ");
 }
 
 TEST_F(FieldChanges, OfForwardingFieldsAreKnown) {

@@ -41,7 +41,8 @@ TEST_F(Compile, GivesGenerationLabelsAndIndices) {
   EXPECT_EQ(labels_.text(snapshot_->backends()[1].endpoints[0].label), "a");
 }
 
-TEST_F(Compile, TellsItsGenerationToTheCanaryAndToNobodyElse) {
+TEST_F(Compile, TellsTheCanaryAndNobodyElseWhichItIs) {
+  model_.digest = "beef";
   model_.backends.push_back(backend("canary"));
   model_.routes.push_back(route("canary.test", "", "canary"));
   model_.canary.emplace().backends = {"canary"};
@@ -49,7 +50,9 @@ TEST_F(Compile, TellsItsGenerationToTheCanaryAndToNobodyElse) {
   ASSERT_THAT(refused_keys(), IsEmpty());
   const Route* walked = snapshot_->match({.authority = "canary.test", .path = "/"});
   ASSERT_NE(walked->policy, nullptr);
-  EXPECT_EQ(walked->policy->generation, "7");
+  ASSERT_NE(walked->policy->mark, nullptr);
+  EXPECT_EQ(walked->policy->mark->generation, "7");
+  EXPECT_EQ(walked->policy->mark->digest, "beef");
   EXPECT_EQ(snapshot_->match({.authority = "any", .path = "/"})->policy, nullptr);
 }
 

@@ -1,0 +1,38 @@
+// Whether another replica runs the configuration that we run. Pure. Each process counts generations for itself, so that
+// what is compared is the digest; it does not say which of two is the newer one.
+//
+// A change reaches replicas one after the other, and a digest that is not ours is no fault at first. It is one when it
+// is still shown `settle` after it was first seen, even if most answers of the replica have ours: one of its workers is
+// wedged then.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "base/clock.h"
+
+namespace ebb::canary {
+
+class Agreement {
+ public:
+  // `shown` by an answer of the replica; "": none was.
+  void note(const std::string& shown, const std::string& ours, base::Duration settle, base::Instant now) {
+    if (strange_ == ours) strange_.reset();
+    if (shown == ours) return;
+    const bool again = strange_ == shown && now - last_ <= settle;
+    if (!again) first_ = now;
+    strange_ = shown;
+    last_ = now;
+  }
+  // The digest that a request which is sent now must not find any more.
+  std::optional<std::string> stale(const std::string& ours, base::Duration settle, base::Instant now) const {
+    return strange_ != ours && now - first_ >= settle ? strange_ : std::nullopt;
+  }
+
+ private:
+  std::optional<std::string> strange_;
+  base::Instant first_{};  // seen
+  base::Instant last_{};
+};
+
+}  // namespace ebb::canary
