@@ -83,8 +83,10 @@ def configuration(*backend_ports, **sections):
 
 
 class Router:
-    def __init__(self, directory, settings, io, admin_tls=None):
-        """`admin_tls`: the context by which the admin listener is asked, if it speaks TLS."""
+    def __init__(self, directory, settings, io, admin_tls=None, through=()):
+        """`admin_tls`: the context by which the admin listener is asked, if it speaks TLS. `through`: a command that becomes
+        the one behind it."""
+        self.through = through
         self.directory = pathlib.Path(directory)
         self.file = self.directory / "ebbgate.yaml"
         self.access_log = self.directory / "access.log"
@@ -100,7 +102,7 @@ class Router:
     def start(self):
         self.write(self.settings)
         with open(self.errors, "wb") as errors:
-            self.process = subprocess.Popen([BINARY, "run", "-c", self.file], stdin=subprocess.DEVNULL, stdout=errors, stderr=errors)
+            self.process = subprocess.Popen([*self.through, BINARY, "run", "-c", self.file], stdin=subprocess.DEVNULL, stdout=errors, stderr=errors)
         wait_until(self.ready, what="readiness")
         return self
 

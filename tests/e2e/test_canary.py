@@ -2,10 +2,14 @@
 that comes and goes. What can be wrong with a leg: test_canary_faults.py."""
 
 import json
+import os
+import socket
+
+import pytest
 
 from canary_site import HOSTS, PROTOCOLS, canary, failures, generation, legs, settings, wait_until_all_succeed
 from http1 import request, trusting_context
-from router import wait_until
+from router import PORTS, wait_until
 
 
 def test_every_kind_of_leg_through_the_front_door(router, healthcheck):
@@ -87,3 +91,21 @@ def test_certificate_that_nobody_vouches_for_is_a_fault_unless_told_otherwise(ro
     with one.dial("secure", tls=trusting_context(), name=HOSTS["edge"]) as stream:
         stream.send(request(host=HOSTS["edge"], Connection="close"))
         assert stream.read_response().status == 200
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="another resolv.conf needs a mount namespace")
+def test_descriptors_of_the_resolver_are_not_taken_for_lost(router, healthcheck, tmp_path):
+    """A name server that never answers: the C library waits with its socket open, which is none of the router's."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as names:
+        names.bind((f"127.53.0.{1 + (PORTS.first - 20000) // 200}", 53))
+        names.settimeout(60)
+        (tmp_path / "resolv.conf").write_text(f"nameserver {names.getsockname()[0]}\noptions timeout:30\n")
+        given = settings(healthcheck, listeners=["web"], replicas=[{"name": "b", "host": "b.routers.test"}])
+        one = router(given, through=["unshare", "--mount", "sh", "-c", 'mount --bind "$0" /etc/resolv.conf && exec "$@"',
+                                     str(tmp_path / "resolv.conf")])
+        names.recv(1500)  # a question is under way, for 30 s
+        before = one.metric("ebbgate_audit_runs_total", outcome="complete")
+        wait_until(lambda: one.metric("ebbgate_audit_runs_total", outcome="complete") >= before + 3, 25, "audits")
+        assert "event=audit_difference " not in one.error_text()
+        assert one.metric("ebbgate_audit_differences") == 0
+        wait_until(lambda: "name_resolution" in str(legs(one)["b/plain/h2"]["last"]), 60, "the fault")
