@@ -82,8 +82,7 @@ class ProbeByHand {
     options_.schedule.presses = false;  // as often as was asked for
     options_.echo = canary::Echo::if_present;
     if (arguments_.expect_port != 0) options_.rotation.ports = {arguments_.expect_port};
-    // Whether a connection can be used again shows with the second request on it.
-    options_.probes_per_leg = arguments_.count != 0 ? arguments_.count : arguments_.reuse ? 2 : 1;
+    options_.probes_per_leg = arguments_.count;
     options_.seed = static_cast<std::uint64_t>(base::SystemClock().wall().time_since_epoch().count());
 
     std::string why;
@@ -157,7 +156,7 @@ class ProbeByHand {
       if (took)
         phases += fmt::format("{}{} {}", phases.empty() ? "" : ", ", canary::phase_names[i], milliseconds(*took));
     }
-    fmt::print("  {}{}\n", phases, result.reused ? ", on the connection of the probe before" : "");
+    fmt::print("  {}{}\n", phases, result.reused ? ", on a connection that was used before" : "");
     if (result.certificate) {
       fmt::print("  {}, {}{}, {}{}\n", result.tls, result.expires_soon ? "warning: " : "", result.certificate->subject,
                  days_until(result.certificate->expires, result.at),

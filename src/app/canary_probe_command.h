@@ -11,7 +11,7 @@ struct CanaryProbeArguments {
   std::string url;
   std::string every = "5s";
   std::string budget = "2s";
-  std::uint64_t count = 0;  // of each leg; 0: what the legs need to be walked once
+  std::uint64_t count = 1;  // of each leg
   bool http2 = false;       // none of the three: HTTP/1 on a fresh connection
   bool websocket = false;
   bool reuse = false;

@@ -247,7 +247,7 @@ void add_canary_probe_options(CLI::App& command, CanaryProbeArguments& probe) {
   command.add_option("url", probe.url, "where to ask")->required()->type_name("URL");
   command.add_flag("--http2", probe.http2, "by HTTP/2: ALPN, or prior knowledge without TLS");
   command.add_flag("--websocket", probe.websocket, "as a WebSocket that must say back what it is sent");
-  command.add_flag("--reuse", probe.reuse, "by HTTP/1.1 on one connection, twice at least");
+  command.add_flag("--reuse", probe.reuse, "by HTTP/1.1 on one connection, which carries at least two requests");
   command.add_option("--count", probe.count, "probes of each leg")->check(CLI::Range(1, 1'000'000'000));
   command.add_option("--every", probe.every, "from one probe to the next")->capture_default_str();
   command.add_option("--budget", probe.budget, "what takes longer has failed")->capture_default_str();

@@ -37,8 +37,8 @@ Judgement connect_failure(const base::Error& error) {
 
 }  // namespace
 
-Probe::Probe(reactor::Reactor& reactor, const Leg& leg, base::Owner owner)
-    : reactor_(reactor), leg_(leg), owner_(owner) {}
+Probe::Probe(reactor::Reactor& reactor, const Leg& leg, base::Owner owner, base::Rng& random)
+    : reactor_(reactor), leg_(leg), owner_(owner), random_(random) {}
 
 Probe::~Probe() { hang_up(stage_ == Stage::resting ? CloseMode::flush : CloseMode::reset); }
 
@@ -47,12 +47,16 @@ base::Duration Probe::lap() {
   return now - std::exchange(lap_, now);
 }
 
-Probe::Ending Probe::begin(Expectation expected, base::Rng& random) {
+void Probe::make_question() {
+  dialogue_ = make_dialogue(leg_.protocol, {leg_.authority, leg_.path, expected_.nonce, leg_.tls != nullptr}, random_);
+}
+
+Probe::Ending Probe::begin(Expectation expected) {
   EBB_ASSERT(!under_way());
   expected_ = std::move(expected);
   result_ = {};
   began_ = lap_ = reactor_.clock().now();
-  dialogue_ = make_dialogue(leg_.protocol, {leg_.authority, leg_.path, expected_.nonce, leg_.tls != nullptr}, random);
+  make_question();
   if (stage_ == Stage::parting) hang_up(CloseMode::reset);
   if (socket_ && reactor_.peer_gone(socket_)) hang_up(CloseMode::flush);
   if (socket_) {
@@ -196,7 +200,28 @@ Probe::Ending Probe::after(Dialogue::Step step, Chain&& out) {
     case Dialogue::Step::failed: return end(dialogue_->failure());
     case Dialogue::Step::complete: break;
   }
-  return end(judge(dialogue_->answer(), expected_, reactor_.clock().now() - began_), true);
+  Judgement judgement = judge(dialogue_->answer(), expected_, reactor_.clock().now() - began_);
+  const bool unproven = leg_.protocol == Protocol::http1_reused && !result_.reused && dialogue_->reusable();
+  if (judgement.fault == Fault::none && unproven) return ask_again();
+  return end(std::move(judgement), true);
+}
+
+Probe::Ending Probe::ask_again() {
+  answered_ = std::move(dialogue_);
+  result_.reused = true;
+  expected_.nonce += "-again";
+  make_question();
+  lap();
+  return begin_asking();
+}
+
+// A peer may end a kept connection at any time (RFC 9112 section 9.5). What it had answered stands.
+bool Probe::closed_instead_of_reused() const { return answered_ != nullptr && !dialogue_->begun(); }
+
+ProbeResult Probe::end_without_reuse() {
+  dialogue_ = std::move(answered_);
+  result_.reused = false;
+  return end({});
 }
 
 Probe::Ending Probe::on_peer_finished() {
@@ -213,6 +238,7 @@ Probe::Ending Probe::finish_input(bool cleanly) {
     return {};
   }
   if (stage_ != Stage::asking) return end({Fault::tls_handshake, "closed within the handshake"});
+  if (closed_instead_of_reused()) return end_without_reuse();
   return after(dialogue_->finished(cleanly), {});
 }
 
@@ -225,6 +251,7 @@ Probe::Ending Probe::on_failed(const base::Error& error) {
     case Stage::securing: return end({Fault::tls_handshake, "reset within the handshake"});
     case Stage::asking: break;
   }
+  if (closed_instead_of_reused()) return end_without_reuse();
   if (error.cause == Cause::resource_limit) return end({Fault::unable, words(error)});
   if (std::string_view(error.where) == "send") return end({Fault::write, words(error)});
   return end({Fault::reset, dialogue_->begun() ? "reset within the answer" : "reset without an answer"});
@@ -256,6 +283,7 @@ ProbeResult Probe::end(Judgement judgement, bool whole) {
     part();
   }
   dialogue_.reset();
+  answered_.reset();
   return std::exchange(result_, {});
 }
 

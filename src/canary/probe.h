@@ -4,6 +4,7 @@
 //       │            (a name)                  (TLS)        ▲  │
 //       └───────────── a connection that was kept ──────────┘◀─┘ or reset
 //
+// On a new connection that is to be kept it asks twice: only the second request shows that it carries more than one.
 // Whatever happens, a walk ends with one ProbeResult. Its connection is then kept, if the protocol does that; parted
 // from, which lasts until the peer has finished too or the next walk begins; or reset. There is never a second one.
 //
@@ -24,14 +25,14 @@ namespace ebb::canary {
 
 class Probe {
  public:
-  Probe(reactor::Reactor& reactor, const Leg& leg, base::Owner owner);
+  Probe(reactor::Reactor& reactor, const Leg& leg, base::Owner owner, base::Rng& random);
   ~Probe();
   Probe(const Probe&) = delete;
   Probe& operator=(const Probe&) = delete;
 
   // The result, as soon as there is one.
   using Ending = std::optional<ProbeResult>;
-  Ending begin(Expectation expected, base::Rng& random);
+  Ending begin(Expectation expected);
   Ending on_resolved(const std::expected<base::Address, std::string>& address);
   Ending on_connected();
   Ending on_received(base::Slice bytes);
@@ -53,7 +54,11 @@ class Probe {
   };
 
   Ending connect(const base::Address& address);
+  void make_question();
   Ending begin_asking();
+  Ending ask_again();
+  bool closed_instead_of_reused() const;
+  ProbeResult end_without_reuse();
   Ending take_cipher(base::Slice bytes);
   Ending take_plain(const base::Slice& bytes);
   Ending after(Dialogue::Step step, base::Chain&& out);
@@ -70,12 +75,14 @@ class Probe {
   reactor::Reactor& reactor_;
   const Leg leg_;
   const base::Owner owner_;
+  base::Rng& random_;
   Stage stage_ = Stage::resting;
   reactor::SocketId socket_;
   std::string peer_;        // of the socket
   std::uint64_t sent_ = 0;  // on it
   std::unique_ptr<Secure> secure_;
   std::unique_ptr<Dialogue> dialogue_;  // of this walk
+  std::unique_ptr<Dialogue> answered_;  // the one before it, on the same connection and in the same walk
   Expectation expected_;
   base::Instant began_{};
   base::Instant lap_{};

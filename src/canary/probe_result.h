@@ -22,7 +22,7 @@ struct ProbeResult {
   Phases phases;
   Answer answer;        // as far as it came
   std::string peer;     // the address that was asked; "": none was
-  bool reused = false;  // on the connection of the probe before
+  bool reused = false;  // on a connection that had carried another request
   std::string tls;      // version of the protocol; "": none
   std::optional<CertificateFacts> certificate;
   bool expires_soon = false;  // the certificate: a warning, not a fault

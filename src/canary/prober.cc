@@ -64,7 +64,7 @@ void Prober::set_legs(std::vector<Leg> legs) {
     walk.left = options_.probes_per_leg;
     walk.due.set_owner({due, handle});
     walk.budget.set_owner({budget, handle});
-    walk.probe = std::make_unique<Probe>(reactor_, walk.leg, base::Owner{connection, handle});
+    walk.probe = std::make_unique<Probe>(reactor_, walk.leg, base::Owner{connection, handle}, random_);
     order_.push_back(handle);
     if (walk.left > 0) reactor_.timers().arm(walk.due, options_.schedule.first_at(reactor_.now(), random_));
   }
@@ -136,7 +136,7 @@ void Prober::begin(Walk& walk) {
   walk.left -= 1;
   const bool had_socket = walk.probe->has_socket();
   reactor_.timers().arm(walk.budget, reactor_.now() + options_.schedule.budget);
-  conclude(walk, walk.probe->begin(expectation(walk), random_));
+  conclude(walk, walk.probe->begin(expectation(walk)));
   if (walk.probe->awaits_name()) look_up(walk);
   if (!had_socket && walk.probe->has_socket()) connections_ += 1;
 }

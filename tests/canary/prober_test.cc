@@ -132,6 +132,33 @@ TEST_F(ProberTest, OnlyTheReusedLegKeepsItsConnection) {
   EXPECT_FALSE(facts.legs[0].last->reused);
 }
 
+TEST_F(ProberTest, NewConnectionIsAskedTwiceSoThatEachProbeProvesReuse) {
+  options_.probes_per_leg = 1;
+  start({Protocol::http1_reused});
+  run(seconds{9});
+  ASSERT_EQ(results_.size(), 1u);
+  EXPECT_TRUE(results_[0].result.good());
+  EXPECT_TRUE(results_[0].result.reused);
+  EXPECT_TRUE(results_[0].result.phases[Phase::connect].has_value());
+  EXPECT_EQ(stand_in_.requests, 2u);
+  EXPECT_EQ(stand_in_.accepted, 1u);
+}
+
+TEST_F(ProberTest, PeerThatClosesInsteadOfASecondAnswerIsInItsRight) {
+  stand_in_.answers_per_connection = 1;
+  start({Protocol::http1_reused});
+  EXPECT_EQ(faults(), all(Fault::none, 1));
+  EXPECT_FALSE(prober_->facts().legs[0].last->reused);
+  EXPECT_TRUE(prober_->facts().legs[0].last->phases[Phase::first_byte].has_value());
+  EXPECT_EQ(prober_->facts().legs[0].last->answer.pod, "canary-1");
+}
+
+TEST_F(ProberTest, SecondAnswerThatIsWrongIsAFault) {
+  stand_in_.second_status = 503;
+  start();
+  EXPECT_EQ(faults(), (std::vector<std::string>{"none", "status_5xx", "none", "none"}));
+}
+
 TEST_F(ProberTest, ConnectionThatItsPeerClosedIsClosedAtOnceAndMadeAnew) {
   stand_in_.keeps = false;
   start({Protocol::http1_reused});
@@ -311,7 +338,7 @@ TEST_F(ProberTest, LegThatHasMadeItsProbesRests) {
   options_.probes_per_leg = 3;
   start();
   run(seconds{120});
-  EXPECT_EQ(stand_in_.requests, 12u);
+  EXPECT_EQ(stand_in_.requests, 13u) << "the new connection of the reused leg is asked twice";
 }
 
 // A leg is a socket at most, in good days and bad ones; the long run is EBBGATE_CANARY_PROBES=1000000.

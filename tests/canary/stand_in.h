@@ -3,8 +3,10 @@
 
 #include <fmt/format.h>
 
+#include <climits>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "canary/fields.h"
@@ -42,8 +44,10 @@ class StandIn final : public reactor::Handler {
   std::string pod = "canary-1";
   std::uint64_t generation = 1;
   std::string digest = "old";
-  bool keeps = true;    // connections that may be kept
-  bool clings = false;  // to connections that the peer has finished
+  bool keeps = true;                     // connections that may be kept
+  int answers_per_connection = INT_MAX;  // of HTTP/1; then it is closed without a word
+  std::optional<int> second_status;      // of HTTP/1: of all answers on a connection but the first
+  bool clings = false;                   // to connections that the peer has finished
   std::uint64_t requests = 0;
   std::uint64_t accepted = 0;
 
@@ -52,6 +56,7 @@ class StandIn final : public reactor::Handler {
     StandIn* host = nullptr;
     reactor::SocketId socket;
     std::string input;
+    int answers = 0;
     bool switched = false;
     std::unique_ptr<wire::H2Session> h2;
 
@@ -121,9 +126,9 @@ class StandIn final : public reactor::Handler {
     return trick == Trick::no_body ? "" : trick == Trick::other_body ? "It works!" : std::string(body_text) + "\n";
   }
   std::string marks(const wire::RequestHead& head) const {
-    std::string fields = fmt::format("{}: {}\r\n{}: {}\r\n{}: {}\r\n{}: {}\r\n", port_field.written, port,
-                                     pod_field.written, pod, generation_field.written, generation,
-                                     configuration_field.written, digest);
+    std::string fields =
+        fmt::format("{}: {}\r\n{}: {}\r\n{}: {}\r\n{}: {}\r\n", port_field.written, port, pod_field.written, pod,
+                    generation_field.written, generation, configuration_field.written, digest);
     const wire::Field* const nonce = head.fields.find(nonce_field.lower);
     if (nonce == nullptr || trick == Trick::forgets_nonce) return fields;
     const std::string_view value = trick == Trick::other_nonce ? "of-yesterday" : nonce->value;
@@ -132,8 +137,9 @@ class StandIn final : public reactor::Handler {
 
   void answer(std::uint32_t number, Guest& guest, const wire::RequestHead& head) {
     requests += 1;
+    guest.answers += 1;
     if (trick == Trick::reset) return drop(number, reactor::CloseMode::reset);
-    if (trick == Trick::close) return drop(number, reactor::CloseMode::flush);
+    if (trick == Trick::close || guest.answers > answers_per_connection) return drop(number, reactor::CloseMode::flush);
     if (trick == Trick::garbage) return send(guest, "220 mail.example.com ESMTP\r\n");
     const wire::Field* const key = head.fields.find("sec-websocket-key");
     const bool closes = (!head.keep_alive || !keeps) && !clings;
@@ -146,8 +152,9 @@ class StandIn final : public reactor::Handler {
       guest.input.clear();
       return;
     }
-    const std::string text = fmt::format("HTTP/1.1 {} Whatever\r\nContent-Length: {}\r\n{}{}\r\n{}", status,
-                                         body().size(), closes ? "Connection: close\r\n" : "", marks(head), body());
+    const std::string text = fmt::format("HTTP/1.1 {} Whatever\r\nContent-Length: {}\r\n{}{}\r\n{}",
+                                         guest.answers > 1 ? second_status.value_or(status) : status, body().size(),
+                                         closes ? "Connection: close\r\n" : "", marks(head), body());
     guest.input.clear();
     if (trick == Trick::stall_in_body || trick == Trick::close_in_body) {
       send(guest, std::string_view(text).substr(0, text.size() - 5));

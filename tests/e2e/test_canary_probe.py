@@ -275,8 +275,10 @@ def test_websocket_that_is_no_websocket(backend):
 def test_connection_is_used_again(backend):
     one = backend(canary_server)
     found = results("--reuse", "--count", 4, "--every", "10ms", http_url(one.port))
-    assert [each["reused"] for each in found] == [False, True, True, True]
+    assert [each["reused"] for each in found] == [True, True, True, True]
     assert len(one.streams) == 1
+    assert len(one.requests) == 5, "a new connection is asked twice"
+    assert len({request.get("Ebbgate-Canary") for request in one.requests}) == 5
 
 
 def test_connection_that_was_closed_meanwhile_is_made_anew(backend):
@@ -286,7 +288,7 @@ def test_connection_that_was_closed_meanwhile_is_made_anew(backend):
 
     one = backend(lambda stream, served: (serve(stream, served), stream.finish_sending()))
     found = results("--reuse", "--count", 3, "--every", "500ms", http_url(one.port))
-    assert [each["fault"] for each in found] == ["none"] * 3
+    assert [(each["fault"], each["reused"]) for each in found] == [("none", False)] * 3
 
 
 def test_fresh_connections_are_closed(backend):
