@@ -141,6 +141,7 @@ bool Backend::cut_off(const InHand& work) const {
 // What it had begun to answer, and what may not be asked of another.
 void Backend::excuse_work(const char* why) {
   ledger_.disturb(name_);
+  ledger_.fell(backend_, name_);
   ledger_.excuse_begun_at(name_, why);
 }
 

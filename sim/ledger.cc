@@ -97,11 +97,21 @@ void Ledger::swallowed(std::uint32_t backend, std::size_t count) {
   swallowed_.insert(swallowed_.end(), count, {backend, world_.now()});
 }
 
+// It was tried as often as it may, each time in vain. What was sent to one that nobody knew to be gone, nobody has
+// read.
+bool Ledger::fell_one_after_the_other(const Exchange& exchange) const {
+  std::set<std::string_view> under_it;
+  for (const Fall& fall : falls_) {
+    if (fall.backend == exchange.backend && fall.when + time_to_hear >= exchange.sent_at)
+      under_it.insert(fall.endpoint);
+  }
+  return under_it.size() > retries_[exchange.backend];
+}
+
 bool Ledger::forgiven(const Exchange& exchange) {
   if (exchange.excuse != nullptr) return true;
   const bool repeats = repeatable(exchange);
-  const auto fallen = std::ranges::count(troubles_, exchange.backend, &Trouble::backend);
-  if (fallen > 1 && exchange.attempts > retries_[exchange.backend]) return true;  // one after the other under it
+  if (fell_one_after_the_other(exchange)) return true;
   for (const Trouble& trouble : troubles_) {
     const bool met = trouble.backend == exchange.backend && exchange.sent_at <= trouble.until;
     const bool there = trouble.endpoint.empty() || trouble.endpoint == exchange.endpoint;

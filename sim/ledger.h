@@ -112,6 +112,8 @@ class Ledger {
   // cost those that cannot be repeated. Of an endpoint that reads what comes it is known which ones those are.
   void begin_trouble(std::uint32_t backend, const char* why, std::string endpoint = {});
   void end_trouble(std::uint32_t backend);
+  // Something has ended what an endpoint of the backend had in hand, or will.
+  void fell(std::uint32_t backend, const std::string& endpoint) { falls_.push_back({backend, endpoint, world_.now()}); }
   // So many connections of the backend were closed with a request in them that nobody could name.
   void swallowed(std::uint32_t backend, std::size_t count);
 
@@ -143,7 +145,13 @@ class Ledger {
     std::uint32_t backend;
     Instant when;
   };
+  struct Fall {
+    std::uint32_t backend;
+    std::string endpoint;
+    Instant when;
+  };
   void judge_refusal(const Exchange& exchange);
+  bool fell_one_after_the_other(const Exchange& exchange) const;
   bool forgiven(const Exchange& exchange);
   std::string describe(const Exchange& exchange) const;
 
@@ -152,6 +160,7 @@ class Ledger {
   std::deque<Exchange> exchanges_;
   std::vector<Trouble> troubles_;
   std::vector<Swallowed> swallowed_;
+  std::vector<Fall> falls_;
   std::set<std::string> disturbed_;  // endpoints
   std::uint64_t pending_ = 0;
   std::uint64_t counts_[5] = {};
