@@ -253,11 +253,25 @@ void Scenario::leave() {
   run_until([] { return false; }, milliseconds{10});  // for the round that buries the last
   if (world_.failed()) return;
   for (Site::Place& place : site_.workers()) place.checker->check_empty(site_.listed());
+  check_agreement();
   for (Site::Place& place : site_.workers())
     place.reactor->post([inhabitant = place.inhabitant.get()] { inhabitant->drain(); });
   run_until([] { return false; }, seconds{1});
   for (Site::Place& place : site_.workers()) {
     if (place.reactor->listeners() != 0) world_.fail("a drained worker still listens");
+  }
+}
+
+// Whatever was said of an endpoint while it came, went and fell: in the end all workers have heard the same.
+void Scenario::check_agreement() {
+  std::map<std::uint64_t, lifecycle::Health> heard;
+  for (const Site::Place& place : site_.workers()) {
+    if (place.inhabitant->worker() == nullptr) return;
+    for (const gate::EndpointFacts& facts : place.inhabitant->endpoint_facts()) {
+      const auto [known, first] = heard.try_emplace(facts.identity, facts.health);
+      if (!first && known->second != facts.health) world_.fail("workers disagree about the health of " + facts.name);
+      if (facts.health == lifecycle::Health::down) world_.fail("nobody asks any more, and down is " + facts.name);
+    }
   }
 }
 

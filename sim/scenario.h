@@ -55,6 +55,7 @@ class Scenario {
   void settle();
   void calm();
   void leave();
+  void check_agreement();
 
   template <class Condition>
   void run_until(Condition&& done, Duration at_most);

@@ -18,27 +18,27 @@ void Checks::follow(Handle view_handle) {
 }
 
 void Checks::follow(const EndpointState& endpoint, const CheckTarget* target) {
-  auto known = by_identity_.find(endpoint.identity);
-  // One that had left and came back has a new life; what the old one had failed is not held against it.
-  const bool stale = known != by_identity_.end() && checks_.find(known->second)->endpoint != endpoint.self;
-  if (known != by_identity_.end() && (target == nullptr || stale)) {
-    forget(known->second);
-    known = by_identity_.end();
-    core_.health->checks_ended(endpoint.identity);
-  }
-  if (target == nullptr) return;
+  if (target == nullptr) return stop(endpoint.identity);
+  const auto known = by_identity_.find(endpoint.identity);
   const Handle handle = known == by_identity_.end() ? checks_.emplace() : known->second;
   Check& check = *checks_.find(handle);
   if (check.every == target->model.every) return;
   check.every = target->model.every;
   check.self = handle;
-  check.endpoint = endpoint.self;
   check.identity = endpoint.identity;
   check.timer.set_owner({owner_check, handle});
   by_identity_[endpoint.identity] = handle;
   // One that is under way is followed by the next in any case.
   if (check.connection) return;
   core_.reactor.timers().arm(check.timer, check.life.first_at(core_.reactor.now(), target->plan(), core_.random));
+}
+
+void Checks::stop(std::uint64_t identity) {
+  const auto known = by_identity_.find(identity);
+  if (known == by_identity_.end()) return;
+  checks_.erase(known->second);
+  by_identity_.erase(known);
+  core_.health->checks_ended(identity);
 }
 
 bool Checks::ask_now(std::uint64_t identity) {
@@ -63,7 +63,7 @@ std::shared_ptr<const CheckTarget> Checks::target_of(std::uint64_t identity) con
 
 void Checks::begin(Check& check) {
   const auto target = target_of(check.identity);
-  if (!target) return forget(check.self);
+  if (!target) return stop(check.identity);
   check.life.began(core_.reactor.now());
   core_.arm(check.timer, target->model.timeout);
   const base::Address& address = core_.endpoints->find_identity(check.identity)->address;
@@ -78,7 +78,7 @@ void Checks::end(Check& check, const CheckResult& result) {
   check.facts.taken = check.life.taken(now);
   check.facts.at = core_.reactor.clock().wall();
   const auto target = target_of(check.identity);
-  if (!target) return forget(check.self);
+  if (!target) return stop(check.identity);
   count(check, *target, result);
   core_.reactor.timers().arm(check.timer, check.life.next_at(now, target->plan(), core_.random));
 }
@@ -93,11 +93,6 @@ void Checks::count(Check& check, const CheckTarget& target, const CheckResult& r
   if (news == ActiveCheck::News::fell) check.facts.falls += 1;
   core_.counters.checks[target.backend][passed ? 1 : 0] += 1;
   core_.health->checked(check.identity, passed, news, result.cause);
-}
-
-void Checks::forget(Handle handle) {
-  by_identity_.erase(checks_.find(handle)->identity);
-  checks_.erase(handle);
 }
 
 void Checks::stop() {

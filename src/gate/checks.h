@@ -23,7 +23,8 @@ class Checks {
   void follow(base::Handle view);
   // Now instead of when it is due. False: this endpoint is not checked.
   bool ask_now(std::uint64_t identity);
-  void stop();  // for good
+  void stop(std::uint64_t identity);  // the endpoint has left
+  void stop();                        // for good
 
   void on_connected(base::Handle check) {
     on_event(check, [](CheckConnection& connection) { return connection.on_connected(); });
@@ -62,7 +63,6 @@ class Checks {
  private:
   struct Check {
     base::Handle self;
-    base::Handle endpoint;
     std::uint64_t identity = 0;
     base::Timer timer;  // until it is due; while it is under way: its time-out
     lifecycle::ActiveCheck life;
@@ -81,7 +81,6 @@ class Checks {
   void begin(Check& check);
   void end(Check& check, const CheckResult& result);
   void count(Check& check, const CheckTarget& target, const CheckResult& result);
-  void forget(base::Handle check);
   std::shared_ptr<const CheckTarget> target_of(std::uint64_t identity) const;
 
   Core& core_;

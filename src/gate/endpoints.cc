@@ -6,6 +6,7 @@
 #include "gate/checks.h"
 #include "gate/exchanges.h"
 #include "gate/h2_backends.h"
+#include "gate/health.h"
 
 namespace ebb::gate {
 
@@ -59,7 +60,7 @@ bool Endpoints::change(const EndpointList& list) {
 
 void Endpoints::take_list(Handle view_handle, const EndpointList& list) {
   BackendView& view = *views_.find(view_handle);
-  version_ += 1;
+  const std::uint64_t listing = ++version_;
   std::vector<Handle> before = std::exchange(view.endpoints, {});
   view.endpoints.reserve(list.endpoints.size());
   for (const ListedEndpoint& listed : list.endpoints) {
@@ -76,6 +77,7 @@ void Endpoints::take_list(Handle view_handle, const EndpointList& list) {
       endpoint.drain_timer.set_owner({owner_endpoint, handle});
       view.members += 1;
     }
+    if (known && endpoint.membership == Membership::gone) begin_anew(endpoint);
     // One that has nobody beside it is needed whole.
     const bool returns = known && endpoint.wish == Wish::maint && listed.wish != Wish::maint;
     if ((!known && !before.empty()) || returns) endpoint.warm_since = core_.reactor.now();
@@ -85,20 +87,26 @@ void Endpoints::take_list(Handle view_handle, const EndpointList& list) {
     endpoint.weight = listed.weight;
     endpoint.membership = listed.membership;
     endpoint.wish = listed.wish;
-    endpoint.listing = version_;
+    endpoint.listing = listing;
     view.endpoints.push_back(handle);
     drain_or_not(endpoint, was_draining);
   }
   for (const Handle handle : before) {
     const EndpointState* endpoint = endpoints_.find(handle);
-    if (endpoint != nullptr && endpoint->listing != version_) leave(handle);
+    if (endpoint != nullptr && endpoint->listing != listing) leave(handle);
   }
   if (view.check) core_.checks->follow(view_handle);
   wake(view_handle);
 }
 
+void Endpoints::begin_anew(EndpointState& endpoint) {
+  core_.health->forget(endpoint.identity);
+  endpoint.evidence = {};
+}
+
 void Endpoints::leave(Handle handle) {
   EndpointState& endpoint = *endpoints_.find(handle);
+  core_.checks->stop(endpoint.identity);
   const bool was_draining = endpoint.draining();
   endpoint.membership = Membership::gone;
   note_change(endpoint);
@@ -197,8 +205,10 @@ void Endpoints::settle(Handle handle) {
   if (endpoint == nullptr || endpoint->membership != Membership::gone) return;
   if (endpoint->connections > 0 || endpoint->active > 0) return;
   views_.find(endpoint->view)->members -= 1;
-  by_identity_.erase(endpoint->identity);
+  const std::uint64_t identity = endpoint->identity;
+  by_identity_.erase(identity);
   endpoints_.erase(handle);
+  core_.health->forget(identity);
 }
 
 void Endpoints::on_timer(Handle handle) { core_.exchanges->end_of_endpoint(handle, Cause::drain_deadline); }

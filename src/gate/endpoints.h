@@ -140,6 +140,7 @@ class Endpoints {
  private:
   base::Handle view_named(const std::string& name);
   void take_list(base::Handle view, const EndpointList& list);
+  void begin_anew(EndpointState& endpoint);  // it had left, with work that it still has
   void leave(base::Handle endpoint);
   void drain_or_not(EndpointState& endpoint, bool was_draining);
   void note_change(EndpointState& endpoint);

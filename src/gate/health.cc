@@ -62,8 +62,21 @@ void HealthWatch::checked(std::uint64_t identity, bool passed, lifecycle::Active
 }
 
 void HealthWatch::checks_ended(std::uint64_t identity) {
+  // What they have found in this round would keep it down, and nobody would ask again.
+  std::erase_if(inbox_, [identity](const Finding& finding) {
+    return finding.identity == identity && finding.kind >= Finding::Kind::check_passed;
+  });
   const auto known = book_.find(identity);
   if (known != book_.end()) known->second.checks_ended(core_.reactor.now());
+}
+
+void HealthWatch::forget(std::uint64_t identity) {
+  const auto known = book_.find(identity);
+  if (known == book_.end()) return;
+  const bool ill = known->second.health() != Health::up;
+  book_.erase(known);
+  // Others may keep the endpoint, for work that it still has there.
+  if (ill) spread(identity, Health::up, Cause::completed, false);
 }
 
 void HealthWatch::settle() {
@@ -74,7 +87,9 @@ void HealthWatch::judge(const Finding& finding) {
   if (core_.endpoints->find_identity(finding.identity) == nullptr) return;
   Verdict& verdict = book_[finding.identity];
   announce(finding.identity, verdict, weigh(verdict, finding));
-  if (verdict.probe_at() <= core_.reactor.now() && !core_.stopping) probe(finding.identity, verdict);
+  const auto known = book_.find(finding.identity);  // it may have ended the last work of one that had left
+  if (known == book_.end() || core_.stopping) return;
+  if (known->second.probe_at() <= core_.reactor.now()) probe(finding.identity, known->second);
 }
 
 HealthWatch::Change HealthWatch::weigh(Verdict& verdict, const Finding& finding) {
@@ -115,14 +130,16 @@ void HealthWatch::announce(std::uint64_t identity, Verdict& verdict, Change chan
   const Cause why = health == Health::up ? Cause::completed : verdict.why();
   core_.counters.verdicts[static_cast<std::size_t>(health)][static_cast<std::size_t>(why)] += 1;
   if (core_.on_health_change) tell(identity, verdict, change.condemned);
+  spread(identity, health, why, change.condemned);
+}
+
+void HealthWatch::spread(std::uint64_t identity, Health health, Cause why, bool condemned) {
   const Siblings& siblings = core_.siblings;
   for (std::size_t i = 0; siblings.post && i < siblings.count; ++i) {
     if (i == siblings.self) continue;
-    siblings.post(i, [=, condemned = change.condemned](Worker& worker) {
-      worker.health().apply(identity, health, why, condemned);
-    });
+    siblings.post(i, [=](Worker& worker) { worker.health().apply(identity, health, why, condemned); });
   }
-  apply(identity, health, why, change.condemned);
+  apply(identity, health, why, condemned);
 }
 
 void HealthWatch::tell(std::uint64_t identity, const Verdict& verdict, bool condemned) {
@@ -181,7 +198,7 @@ void HealthWatch::look_at_book() {
   probing_ = false;
   for (const auto& [identity, verdict] : book_) {
     probing_ = probing_ || verdict.needs_looks();
-    if (core_.endpoints->find_identity(identity) == nullptr || verdict.settled(now)) forgotten.push_back(identity);
+    if (verdict.settled(now)) forgotten.push_back(identity);
     if (verdict.overdue(now) || verdict.probe_at() <= now) due.push_back(identity);
   }
   for (const std::uint64_t identity : forgotten) book_.erase(identity);

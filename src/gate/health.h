@@ -67,6 +67,10 @@ class HealthWatch {
   void checked(std::uint64_t identity, bool passed, lifecycle::ActiveCheck::News news, base::Cause cause);
   void checks_ended(std::uint64_t identity);
 
+  // The endpoint has left, or comes back after that: what its last life was like is not held against the next, on any
+  // worker.
+  void forget(std::uint64_t identity);
+
   // For the home worker, from all.
   void take(const Finding& finding) { inbox_.push_back(finding); }
   // For all workers, from the home.
@@ -113,6 +117,7 @@ class HealthWatch {
   Change weigh(lifecycle::Verdict& verdict, const Finding& finding);
   bool may_eject(const EndpointState& endpoint) const;
   void announce(std::uint64_t identity, lifecycle::Verdict& verdict, Change change);
+  void spread(std::uint64_t identity, lifecycle::Health health, base::Cause why, bool condemned);
   void tell(std::uint64_t identity, const lifecycle::Verdict& verdict, bool condemned);
   void look_at_book();
   void probe(std::uint64_t identity, lifecycle::Verdict& verdict);

@@ -5,9 +5,11 @@
 #include <map>
 
 #include "gate/backends.h"
+#include "gate/checks.h"
 #include "gate/clients.h"
 #include "gate/exchanges.h"
 #include "gate/h2_backends.h"
+#include "gate/health.h"
 
 namespace ebb::gate {
 namespace {
@@ -25,9 +27,13 @@ class BalanceTest : public testing::Test {
     endpoints_.emplace(*core_);
     backends_.emplace(*core_);
     h2_backends_.emplace(*core_);
+    health_.emplace(*core_);
+    checks_.emplace(*core_);
     core_->backends = &*backends_;
     core_->h2_backends = &*h2_backends_;
     core_->endpoints = &*endpoints_;
+    core_->health = &*health_;
+    core_->checks = &*checks_;
   }
 
   void enter(const std::vector<std::pair<std::uint32_t, Wish>>& listed) {
@@ -69,6 +75,8 @@ class BalanceTest : public testing::Test {
   std::optional<Endpoints> endpoints_;
   std::optional<Backends> backends_;
   std::optional<H2Backends> h2_backends_;
+  std::optional<HealthWatch> health_;
+  std::optional<Checks> checks_;
   routes::BackendModel model_;
   std::uint64_t alive_ = 0;
   SnapshotRef current_;

@@ -7,7 +7,7 @@ namespace {
 class BrokenGate final : public Inhabitant {
  public:
   BrokenGate(reactor::Reactor& reactor, base::Labels& labels, gate::Siblings siblings, Flaw flaw)
-      : labels_(labels), gate_(make_gate(reactor, labels, std::move(siblings))), flaw_(flaw) {}
+      : labels_(labels), number_(siblings.self), gate_(make_gate(reactor, labels, std::move(siblings))), flaw_(flaw) {}
 
   reactor::Handler& handler() override { return gate_->handler(); }
   void drain() override { gate_->drain(); }
@@ -32,6 +32,8 @@ class BrokenGate final : public Inhabitant {
       facts.front().why = base::Cause::backend_dead;
       facts.front().since = {};
     }
+    if (flaw_ == Flaw::doubts_alone && number_ == 0 && !facts.empty())
+      facts.front().health = lifecycle::Health::suspect;
     return facts;
   }
   observe::Counters collect() override {
@@ -69,6 +71,7 @@ class BrokenGate final : public Inhabitant {
   }
 
   base::Labels& labels_;
+  std::size_t number_;
   std::unique_ptr<Inhabitant> gate_;
   Flaw flaw_;
   std::uint32_t applied_ = 0;

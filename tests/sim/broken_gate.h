@@ -24,6 +24,7 @@ enum class Flaw : std::uint8_t {
   blames_itself,
   leaves_one_waiting,
   keeps_an_endpoint,
+  doubts_alone,  // and tells no other worker
 };
 
 MakeInhabitant make_broken_gate(Flaw flaw);

@@ -96,7 +96,8 @@ INSTANTIATE_TEST_SUITE_P(
                     FlawCase{Flaw::closes_without_a_cause, "growing", "each client connection ends with a cause"},
                     FlawCase{Flaw::blames_itself, "growing", "nothing ends because of a bug"},
                     FlawCase{Flaw::leaves_one_waiting, "growing", "nobody waits in a queue"},
-                    FlawCase{Flaw::keeps_an_endpoint, "growing", "only the listed endpoints are left"}));
+                    FlawCase{Flaw::keeps_an_endpoint, "growing", "only the listed endpoints are left"},
+                    FlawCase{Flaw::doubts_alone, "growing", "workers disagree about the health"}));
 
 TEST(GateCheckers, LetASoundGatePass) { EXPECT_EQ(first_failure(Flaw::none, "churn"), ""); }
 

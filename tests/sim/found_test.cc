@@ -121,5 +121,40 @@ TEST(Found, ConnectionInTheQueueOfARemovedListenerIsServed) {
   EXPECT_GT(at_once, 0u);
 }
 
+// Checks find an endpoint down; it leaves, and is back before the next look, without checks. The book of its first life
+// must not outlive it: it would take the endpoint for down, ask nobody, and hear of no further fall.
+TEST(Found, EndpointThatComesBackHasANewLife) {
+  for (Duration leaves = seconds{2}; leaves < milliseconds{2200}; leaves += milliseconds{10}) {
+    routes::BackendModel model = backend();
+    model.health = routes::HealthModel{.every = milliseconds{100}, .timeout = milliseconds{100}};
+    SmallWorld small(std::move(model), 2);
+    const auto stand = [&small](Standing standing) {
+      small.site.set_standing(0, 0, standing);
+      small.site.apply();
+    };
+    small.at(milliseconds{500}, [&] { small.process(0).refuse(); });
+    small.run(seconds{2});
+    ASSERT_EQ(small.world.failure(), "");
+    ASSERT_EQ(small.facts(0).health, lifecycle::Health::down);
+    small.at(leaves, [&] { stand(Standing::absent); });
+    small.at(leaves + milliseconds{110}, [&] {
+      small.process(0).start();
+      small.site.groups().front().model.health.reset();
+      stand(Standing::ready);
+    });
+    small.run(seconds{3});
+    ASSERT_EQ(small.facts(0).health, lifecycle::Health::up);
+    small.process(0).kill();
+    for (int i = 0; i < 4; ++i) small.ask(seconds{3} + milliseconds{10 * (i + 1)}, {get(100)});
+    small.run(seconds{4});
+    EXPECT_EQ(small.facts(0).health, lifecycle::Health::down) << leaves.count();
+    small.process(0).start();
+    small.run(seconds{10});
+    EXPECT_EQ(small.facts(0).health, lifecycle::Health::up) << leaves.count();
+    EXPECT_EQ(small.world.failure(), "");
+    EXPECT_EQ(small.ledger.count(Outcome::answered), 4u);
+  }
+}
+
 }  // namespace
 }  // namespace ebb::sim
