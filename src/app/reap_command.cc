@@ -241,11 +241,23 @@ class ReapCommand {
         });
   }
 
+  // Looks for silent nodes are frequent: most of the time a glance is enough.
+  bool glance_is_enough() {
+    if (nodes_.hurries()) return false;
+    const auto glanced = reaper_.glance();
+    return glanced && !nodes_.wants_look(*glanced) && !arms_.wants_sweep(*glanced);
+  }
+
   void look() {
     const base::Instant began = clock_.now();
     const base::Duration cpu_before = cpu_time();
-    const auto done = reaper_.round();
-    pace_.looked(began, cpu_time() - cpu_before, reaper_.policy().nodes.every, nodes_.hurries());
+    const bool round_is_due = reaper_.next_round() <= began;
+    const bool enough = !round_is_due && glance_is_enough();
+    const auto done = enough ? std::expected<void, std::string>() : reaper_.round();
+    // Rounds have a bound of their own, and do not keep us from watching.
+    const base::Duration took = round_is_due ? base::Duration{} : cpu_time() - cpu_before;
+    pace_.looked(began, took, reaper_.policy().nodes.every, nodes_.hurries());
+    if (enough) return;
     const std::string problem = done ? std::string() : done.error();
     if (problem != problem_) events_.error("look", {{"problem", problem.empty() ? "none any more" : problem}});
     problem_ = problem;

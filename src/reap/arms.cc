@@ -1,5 +1,10 @@
 #include "reap/arms.h"
 
+#include <algorithm>
+
+#include "census/verdict.h"
+#include "reap/outgoing.h"
+
 namespace ebb::reap {
 
 void Arms::attach(const Policy& policy) {
@@ -28,6 +33,14 @@ void Arms::attach(const Policy& policy) {
 void Arms::set_policy(const Policy& policy) {
   open_.reset();
   if (policy.arm) open_.emplace(*policy.arm);
+}
+
+bool Arms::wants_sweep(const census::Sample& glanced) const {
+  if (!open_) return false;
+  const Outgoing outgoing(glanced);
+  return std::ranges::any_of(glanced.sockets, [&outgoing](const census::Socket& socket) {
+    return census::is_stalled(socket, 1) && outgoing.contains(socket);
+  });
 }
 
 void Arms::sweep(const census::Sample& sample, const OpenArms::FindOwners& find_owners,

@@ -25,6 +25,8 @@ class Arms {
   void attach(const Policy& policy);
 
   void set_policy(const Policy& policy);
+  // Whether a sweep should follow a glance at some sockets: one has stalled, and may have to be limited.
+  bool wants_sweep(const census::Sample& glanced) const;
   void sweep(const census::Sample& sample, const OpenArms::FindOwners& find_owners, const OpenArms::Allows& allows);
 
   void write_metrics(observe::MetricWriter& writer) const;  // from any thread

@@ -10,7 +10,9 @@
 
 #include "census/conntrack_entry.h"
 #include "census/diag_dump.h"
+#include "census/time_outs.h"
 #include "census/translations.h"
+#include "census/verdict.h"
 
 namespace ebb::reap {
 namespace {
@@ -38,45 +40,59 @@ std::string read_cgroup(std::uint32_t pid) {
 
 }  // namespace
 
-std::expected<census::Sample, std::string> LiveKernel::look(const Wanted& wanted) {
+std::expected<census::Sample, std::string> LiveKernel::look(const Wanted& wanted) { return take(wanted, Depth::all); }
+
+std::expected<census::Sample, std::string> LiveKernel::glance(const Wanted& wanted) {
+  return take(wanted, Depth::stirred);
+}
+
+std::expected<census::Sample, std::string> LiveKernel::take(const Wanted& wanted, Depth depth) {
   leave();
+  ++looks_;
   census::Sample sample{.at = clock_.wall()};
-  auto home = census::open_space({"this", ""});
+  constexpr census::Limits not_asked_for;
+  auto home = census::open_door(&not_asked_for);
   if (!home) return std::unexpected(home.error());
   home_ = std::move(*home);
   std::vector<census::SpaceName> others;
   for (census::SpaceName& space : census::all_spaces()) {
     if (!wanted(space.name)) continue;
     if (space.path.empty()) {
-      visit(space, sample);
+      visit(space, depth, sample);
     } else {
       others.push_back(std::move(space));
     }
   }
   census::visit_spaces(others, [&](std::size_t i, const std::expected<void, std::string>& entered) {
     if (entered) {
-      visit(others[i], sample);
+      visit(others[i], depth, sample);
     } else {
       sample.notes.push_back(entered.error());
     }
   });
   translate_by_node(sample);
-  std::erase_if(limits_, [this](const auto& each) { return clock_.now() - each.second.read_at >= limits_age_max; });
+  std::erase_if(known_, [this](const auto& each) { return each.second.listed != looks_; });
   return sample;
 }
 
-const census::Limits* LiveKernel::known_limits(const census::SpaceName& space) const {
-  const auto found = limits_.find(space.id);
-  return found == limits_.end() ? nullptr : &found->second.limits;
+void LiveKernel::visit(const census::SpaceName& space, Depth depth, census::Sample& sample) {
+  Known& known = known_[space.id];
+  known.listed = looks_;
+  const auto time_outs = census::read_time_outs();  // before the dump: what fires meanwhile is seen the next time
+  const bool calm = time_outs && known.time_outs == time_outs && !known.stalled;
+  known.time_outs = time_outs;
+  if (depth == Depth::all || !calm) dump(space, known, sample);
 }
 
-void LiveKernel::visit(const census::SpaceName& space, census::Sample& sample) {
-  auto door = census::open_door(known_limits(space));
+void LiveKernel::dump(const census::SpaceName& space, Known& known, census::Sample& sample) {
+  const bool old = clock_.now() - known.limits_read_at >= limits_age_max;
+  auto door = census::open_door(known.limits && !old ? &*known.limits : nullptr);
   if (!door) {
     sample.notes.push_back(fmt::format("{}: {}", space.name, door.error()));
     return;
   }
-  limits_.try_emplace(space.id, KnownLimits{door->limits, clock_.now()});
+  if (!known.limits || old) known.limits_read_at = clock_.now();
+  known.limits = door->limits;
   const auto index = static_cast<std::uint32_t>(sample.spaces.size());
   const std::size_t first = sample.sockets.size();
   census::DiagMissed missed;
@@ -85,7 +101,9 @@ void LiveKernel::visit(const census::SpaceName& space, census::Sample& sample) {
   census::Translations inside;
   // Most pods have no entries of their own, and a dump walks the table of all namespaces to find that out.
   if (!space.path.empty() && door->tracking && door->entries > 0) static_cast<void>(inside.read(*door->tracking));
+  known.stalled = false;
   for (census::Socket& socket : std::span(sample.sockets).subspan(first)) {
+    known.stalled = known.stalled || census::is_stalled(socket, 1);
     socket.space = index;
     socket.real_peer = inside.real_peer(socket.local, socket.peer);
   }

@@ -30,6 +30,9 @@ class Kernel {
   using Wanted = std::function<bool(std::string_view netns)>;
   // Sockets that programs wait on, in the namespaces that are wanted; owners and options are not looked for.
   virtual std::expected<census::Sample, std::string> look(const Wanted& wanted) = 0;
+  // As look(), but only into those where timers have fired since the last look into them, or connections had stalled
+  // by then.
+  virtual std::expected<census::Sample, std::string> glance(const Wanted& wanted) = 0;
   virtual census::Owners owners() = 0;
   virtual std::string cgroup_of(std::uint32_t pid) = 0;  // its path; "": not to be had
 
@@ -48,6 +51,7 @@ class LiveKernel final : public Kernel {
   explicit LiveKernel(const base::Clock& clock) : clock_(clock) {}
 
   std::expected<census::Sample, std::string> look(const Wanted& wanted) override;
+  std::expected<census::Sample, std::string> glance(const Wanted& wanted) override;
   census::Owners owners() override { return census::walk_processes(); }
   std::string cgroup_of(std::uint32_t pid) override;
   std::expected<Fresh, int> look_again(const census::Socket& socket) override;
@@ -56,14 +60,20 @@ class LiveKernel final : public Kernel {
   void leave() override;
 
  private:
-  struct KnownLimits {
-    census::Limits limits;
-    base::Instant read_at;
+  // What is remembered of a namespace.
+  struct Known {
+    std::optional<census::Limits> limits;
+    base::Instant limits_read_at;
+    std::optional<std::uint64_t> time_outs;  // by the last look
+    bool stalled = false;                    // a connection, by the last look
+    std::uint64_t listed = 0;                // the last look that found it listed
   };
   static constexpr base::Duration limits_age_max = std::chrono::minutes{1};
 
-  const census::Limits* known_limits(const census::SpaceName& space) const;
-  void visit(const census::SpaceName& space, census::Sample& sample);  // from inside
+  enum class Depth : std::uint8_t { all, stirred };
+  std::expected<census::Sample, std::string> take(const Wanted& wanted, Depth depth);
+  void visit(const census::SpaceName& space, Depth depth, census::Sample& sample);  // from inside
+  void dump(const census::SpaceName& space, Known& known, census::Sample& sample);
   void translate_by_node(census::Sample& sample);
   // Of a namespace of the last look; null: it cannot be entered any more.
   census::SpaceDoor* door_of(std::uint32_t space);
@@ -71,7 +81,8 @@ class LiveKernel final : public Kernel {
   std::vector<census::NetlinkSocket*> tracking_of(std::uint32_t space);
 
   const base::Clock& clock_;
-  std::unordered_map<std::uint64_t, KnownLimits> limits_;       // by SpaceName::id
+  std::unordered_map<std::uint64_t, Known> known_;  // by SpaceName::id
+  std::uint64_t looks_ = 0;
   std::vector<census::SpaceName> visited_;                      // by Socket::space
   std::unordered_map<std::uint32_t, census::SpaceDoor> doors_;  // by that too; of this look
   std::optional<census::SpaceDoor> home_;                       // of the namespace that we are in

@@ -1,5 +1,7 @@
 #include "reap/node_watch.h"
 
+#include <algorithm>
+
 #include "census/spaces.h"
 #include "observe/json_writer.h"
 
@@ -39,6 +41,12 @@ void NodeWatch::forget() {
 std::string NodeWatch::node_of(const base::Address& host) const {
   const auto found = node_names_.find(host);
   return found == node_names_.end() ? "" : found->second;
+}
+
+// What a glance leaves out could only speak for the node.
+bool NodeWatch::wants_look(const census::Sample& glanced) const {
+  const auto nodes = gather_evidence(glanced, [this](const base::Address& host) { return node_of(host); });
+  return !suspicion_.records().empty() || std::ranges::any_of(nodes, &NodeEvidence::may_become_silent);
 }
 
 void NodeWatch::look(base::Instant began, const census::Sample& sample) {

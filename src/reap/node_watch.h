@@ -23,6 +23,8 @@ class NodeWatch {
   void forget();
   // `began`: before the sample was taken.
   void look(base::Instant began, const census::Sample& sample);
+  // Whether a look at all sockets should follow a glance at some: it may find a silent node, or follows some already.
+  bool wants_look(const census::Sample& glanced) const;
   // Whether the next look should be soon.
   bool hurries() const { return suspicion_.hurries(); }
   // Between looks, when probes are due. True: a node was reported, and a look should follow.

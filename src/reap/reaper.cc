@@ -59,7 +59,7 @@ Totals Reaper::totals() const {
 }
 
 base::Instant Reaper::next_round() const {
-  if (!looked_at_) return std::max(clock_.now(), rests_until_);
+  if (!looked_at_) return rests_until_;
   base::Instant next = std::max(*looked_at_ + policy_.every, calm_until_);
   if (const auto last = endpoints_.last_departure(*looked_at_)) {
     const base::Duration since = *looked_at_ - *last;
@@ -75,7 +75,7 @@ base::Instant Reaper::next_round() const {
 std::expected<void, std::string> Reaper::round() {
   const base::Instant begin = clock_.now();
   looked_at_ = begin;
-  auto sample = kernel_.look([this](std::string_view netns) { return may_allow_in(policy_.allow, netns); });
+  auto sample = kernel_.look([this](std::string_view netns) { return may_allow(netns); });
   std::vector<Found> found;
   if (sample) {
     sight_(begin, *sample);
@@ -105,6 +105,17 @@ std::expected<void, std::string> Reaper::round() {
   totals_.found = found.size();
   notes_ = std::move(sample->notes);
   return {};
+}
+
+std::expected<census::Sample, std::string> Reaper::glance() {
+  const base::Instant begin = clock_.now();
+  auto sample = kernel_.glance([this](std::string_view netns) { return may_allow(netns); });
+  kernel_.leave();
+  const std::lock_guard lock(mutex_);
+  ++totals_.looks;
+  totals_.look_ns += static_cast<std::uint64_t>((clock_.now() - begin).count());
+  if (!sample) ++totals_.looks_failed;
+  return sample;
 }
 
 std::optional<Finding> Reaper::find_grounds(const census::Socket& socket, const census::Limits& limits) const {

@@ -43,7 +43,10 @@ class Reaper {
 
   // One look and all that follows from it. The error: nothing could be read.
   std::expected<void, std::string> round();
-  // When the next one is due: soon while sockets of those who have just left may appear, else as the policy says.
+  // A cheap look for those who watch: only sockets of namespaces in which something may have stalled. Nothing follows.
+  std::expected<census::Sample, std::string> glance();
+  // When the next round is due, which may be in the past: soon while sockets of those who have just left may appear,
+  // else as the policy says.
   base::Instant next_round() const;
 
   // During a look: whether the policy allows a socket of a process to be touched.
@@ -59,6 +62,7 @@ class Reaper {
     Finding finding;
   };
 
+  bool may_allow(std::string_view netns) const { return may_allow_in(policy_.allow, netns); }
   std::optional<Finding> find_grounds(const census::Socket& socket, const census::Limits& limits) const;
   std::vector<Found> judge_all(const census::Sample& sample) const;
   void forget_settled(const census::Sample& sample, const std::vector<Found>& found);

@@ -361,14 +361,21 @@ def pods(count):
 
 @pytest.mark.prompt
 @pytest.mark.slow
-def test_hundreds_of_pods_cost_little(tmp_path):
+def test_hundreds_of_pods_cost_little_and_a_silent_node_is_found_among_them(tmp_path, wire):
     """CPU of the agent as it comes, nodes watched; looks that take long are made less often."""
-    if refusal := namespaces.refusal():
-        pytest.skip(refusal)
-    with pods(250), node_agent(tmp_path, {"allow": [{"netns": ["ebb-pod-*"]}]}) as agent:
-        wait_until(lambda: agent.metric("ebbgate_reap_sockets_seen") == 750, seconds=60, what="a look at all of them")
+    town = Town(wire)
+    pairs = [town.pair("10.99.1.2") for _ in range(3)]
+    with pods(250), node_agent(tmp_path, {"allow": [{"netns": ["ebb-pod-*", wire.near]}]}) as agent:
+        wait_until(lambda: agent.metric("ebbgate_reap_sockets_seen") == 750 + len(pairs), seconds=60, what="a look at all of them")
         looks, before = agent.metric("ebbgate_reap_looks_total"), cpu_of(agent.process)
         share = spent(agent.process, 30)
         looks = agent.metric("ebbgate_reap_looks_total") - looks
-        print(f"250 pods: {share:.1f} % of a core; {looks:.0f} looks of {1000 * (cpu_of(agent.process) - before) / max(1, looks):.0f} ms of CPU in 30 s")
+        each = (cpu_of(agent.process) - before) / max(1, looks)
+        wire.cut(1)
+        cut = time.monotonic()
+        for one, _ in pairs:
+            one.send(b"into the dark")
+        agent.event("node_reported", node="10.99.1.2")
+        print(f"250 pods: {share:.1f} % of a core; {looks:.0f} looks of {1000 * each:.0f} ms of CPU in 30 s; "
+              f"a silent node was reported after {time.monotonic() - cut:.1f} s")
         assert looks >= 1 and share < 5

@@ -32,6 +32,7 @@ class FakeKernel final : public Kernel {
     }
     return sample;
   }
+  std::expected<census::Sample, std::string> glance(const Wanted& wanted) override { return look(wanted); }
   census::Owners owners() override {
     ++walks;
     census::Owners owners;
@@ -88,7 +89,7 @@ class ReaperTest : public testing::Test {
     for (const Record& record : std::exchange(records_, {})) all.push_back(record.outcome);
     return all;
   }
-  base::Duration until_next() const { return reaper_.next_round() - clock_.now(); }
+  base::Duration until_next() const { return std::max(reaper_.next_round() - clock_.now(), base::Duration{}); }
 
   base::FakeClock clock_;
   FakeKernel kernel_;
@@ -180,6 +181,16 @@ TEST_F(ReaperTest, ASocketThatIsTranslatedToTheLivingMeanwhileIsLeftAlone) {
   round();
   EXPECT_THAT(kernel_.destroyed, IsEmpty());
   EXPECT_THAT(outcomes(), ElementsAre(Outcome::recovered));
+}
+
+TEST_F(ReaperTest, NothingFollowsFromAGlance) {
+  kernel_.add(pinned(dead));
+  const auto sample = reaper_.glance();
+  ASSERT_TRUE(sample);
+  EXPECT_EQ(sample->sockets.size(), 1U);
+  EXPECT_THAT(kernel_.destroyed, IsEmpty());
+  EXPECT_EQ(kernel_.left, 1);
+  EXPECT_LE(reaper_.next_round(), clock_.now()) << "a look is due all the same";
 }
 
 TEST_F(ReaperTest, SlowLooksAreMadeLessOften) {
