@@ -37,6 +37,7 @@ void Arms::set_policy(const Policy& policy) {
 
 bool Arms::wants_sweep(const census::Sample& glanced) const {
   if (!open_) return false;
+  if (open_->limits_stalls()) return true;
   const Outgoing outgoing(glanced);
   return std::ranges::any_of(glanced.sockets, [&outgoing](const census::Socket& socket) {
     return census::is_stalled(socket, 1) && outgoing.contains(socket);

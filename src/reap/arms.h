@@ -25,7 +25,8 @@ class Arms {
   void attach(const Policy& policy);
 
   void set_policy(const Policy& policy);
-  // Whether a sweep should follow a glance at some sockets: one has stalled, and may have to be limited.
+  // Whether a sweep should follow a glance at some sockets: one has stalled and may have to be limited, or is limited
+  // and may have recovered.
   bool wants_sweep(const census::Sample& glanced) const;
   void sweep(const census::Sample& sample, const OpenArms::FindOwners& find_owners, const OpenArms::Allows& allows);
 

@@ -45,6 +45,7 @@ class OpenArms {
   using Allows = std::function<bool(const census::Socket&, const census::Process&)>;
   // Of connections that programs of this machine have opened to others. The sample has listeners too.
   ArmSweep sweep(const census::Sample& sample, const FindOwners& find_owners, const Allows& allows);
+  bool limits_stalls() const { return stalls_.any_limited(); }
 
  private:
   std::vector<census::Socket> take_fresh(const census::Sample& sample);

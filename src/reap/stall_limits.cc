@@ -3,6 +3,8 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 
+#include <algorithm>
+
 namespace ebb::reap {
 namespace {
 
@@ -47,6 +49,10 @@ std::uint64_t StallLimits::sweep(const census::Sample& sample) {
   }
   std::erase_if(followed_, [this](const auto& entry) { return entry.second.seen != looks_; });
   return limited;
+}
+
+bool StallLimits::any_limited() const {
+  return std::ranges::any_of(followed_, [](const auto& entry) { return entry.second.limited; });
 }
 
 // The time counts from the first repetition, whenever it is set (retransmits_timed_out).

@@ -23,6 +23,8 @@ class StallLimits {
   void follow(const census::Process& process, const census::Socket& socket, bool limited);
   // Returns how many were limited.
   std::uint64_t sweep(const census::Sample& sample);
+  // Whether a limit is set that a sweep has to take back.
+  bool any_limited() const;
 
  private:
   struct Followed {

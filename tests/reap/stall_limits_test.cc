@@ -66,9 +66,11 @@ TEST_F(StallLimitsTest, LastAsLongAsTheStall) {
   EXPECT_EQ(timeout(), 0U);
   EXPECT_EQ(sweep(stalled_), 1U);
   EXPECT_EQ(timeout(), ours_);
+  EXPECT_TRUE(limits_->any_limited());
   EXPECT_EQ(sweep(stalled_), 0U) << "once";
   EXPECT_EQ(sweep(census::established()), 0U);
   EXPECT_EQ(timeout(), 0U);
+  EXPECT_FALSE(limits_->any_limited());
 }
 
 TEST_F(StallLimitsTest, AreLiftedAtTheEnd) {
