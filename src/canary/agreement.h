@@ -15,21 +15,28 @@ namespace ebb::canary {
 
 class Agreement {
  public:
+  struct Patience {
+    base::Duration settle{};  // for a change to reach all replicas
+    base::Duration forget{};  // a digest that was not shown for so long is new again; longer than between two probes
+  };
+  explicit Agreement(Patience patience) : patience_(patience) {}
+
   // `shown` by an answer of the replica; "": none was.
-  void note(const std::string& shown, const std::string& ours, base::Duration settle, base::Instant now) {
+  void note(const std::string& shown, const std::string& ours, base::Instant now) {
     if (strange_ == ours) strange_.reset();
     if (shown == ours) return;
-    const bool again = strange_ == shown && now - last_ <= settle;
+    const bool again = strange_ == shown && now - last_ <= patience_.forget;
     if (!again) first_ = now;
     strange_ = shown;
     last_ = now;
   }
   // The digest that a request which is sent now must not find any more.
-  std::optional<std::string> stale(const std::string& ours, base::Duration settle, base::Instant now) const {
-    return strange_ != ours && now - first_ >= settle ? strange_ : std::nullopt;
+  std::optional<std::string> stale(const std::string& ours, base::Instant now) const {
+    return strange_ != ours && now - first_ >= patience_.settle ? strange_ : std::nullopt;
   }
 
  private:
+  Patience patience_;
   std::optional<std::string> strange_;
   base::Instant first_{};  // seen
   base::Instant last_{};

@@ -119,7 +119,7 @@ void Prober::expect_configuration(const Leg& leg, Expectation& expected) const {
   if (leg.own) {
     expected.generation = ours_->generation;
   } else if (const auto known = agreements_.find(leg.replica); known != agreements_.end()) {
-    expected.stale_digest = known->second.stale(ours_->digest, options_.settle, reactor_.now());
+    expected.stale_digest = known->second.stale(ours_->digest, reactor_.now());
   }
 }
 
@@ -127,8 +127,10 @@ void Prober::expect_configuration(const Leg& leg, Expectation& expected) const {
 void Prober::note_configuration(const Leg& leg, const ProbeResult& result) {
   if (!ours_ || leg.own || !says_configuration(leg.kind)) return;
   if (!result.good() && result.judgement.fault != Fault::stale_generation) return;
-  agreements_[leg.replica].note(result.answer.configuration.value_or(""), ours_->digest, options_.settle,
-                                reactor_.now());
+  const Agreement::Patience patience{.settle = options_.settle,
+                                     .forget = options_.settle + 2 * options_.schedule.every};
+  Agreement& agreement = agreements_.try_emplace(leg.replica, patience).first->second;
+  agreement.note(result.answer.configuration.value_or(""), ours_->digest, reactor_.now());
 }
 
 void Prober::begin(Walk& walk) {

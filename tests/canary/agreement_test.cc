@@ -9,12 +9,11 @@ using std::chrono::seconds;
 
 class AgreementTest : public testing::Test {
  protected:
-  void shows(const std::string& digest) { agreement_.note(digest, ours_, settle, now_); }
-  std::optional<std::string> stale() const { return agreement_.stale(ours_, settle, now_); }
+  void shows(const std::string& digest) { agreement_.note(digest, ours_, now_); }
+  std::optional<std::string> stale() const { return agreement_.stale(ours_, now_); }
   void pass(int count) { now_ += seconds{count}; }
 
-  static constexpr seconds settle{30};
-  Agreement agreement_;
+  Agreement agreement_{{.settle = seconds{30}, .forget = seconds{40}}};
   std::string ours_ = "new";
   base::Instant now_{seconds{1000}};
 };
@@ -57,6 +56,15 @@ TEST_F(AgreementTest, WhoMovesFromOneChangeToTheNextIsNotWedged) {
       EXPECT_EQ(stale(), std::nullopt) << digest;
     }
   }
+}
+
+TEST_F(AgreementTest, WhoIsSeldomAskedIsStaleAllTheSame) {
+  agreement_ = Agreement({.settle = seconds{1}, .forget = seconds{11}});
+  shows("old");
+  pass(5);
+  EXPECT_EQ(stale(), "old");
+  shows("old");
+  EXPECT_EQ(stale(), "old") << "it was not forgotten between two probes";
 }
 
 TEST_F(AgreementTest, OneWedgedWorkerIsSeenAmongGoodOnes) {

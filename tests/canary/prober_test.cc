@@ -271,6 +271,17 @@ TEST_F(ProberTest, OldConfigurationIsStale) {
   EXPECT_EQ(faults(), all(Fault::none));
 }
 
+TEST_F(ProberTest, StaleReplicaStaysStaleWhereSettlingIsShorterThanThePeriod) {
+  options_.settle = seconds{1};
+  start({Protocol::http1_fresh});
+  doors_[0].own = false;
+  prober_->set_legs(*lay_out(doors_, {}));
+  prober_->set_configuration({.generation = 7, .digest = "new"});
+  run(seconds{60});
+  EXPECT_EQ(prober_->facts().condition.status, Truth::no);
+  EXPECT_EQ(prober_->facts().legs[0].state.bad_lately(), 5u);
+}
+
 TEST_F(ProberTest, ReplicaThatDoesNotTakeOurConfigurationIsStaleAfterAWhile) {
   options_.settle = seconds{60};
   start();
