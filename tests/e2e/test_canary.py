@@ -45,6 +45,17 @@ def test_configuration_is_told_to_probes_on_the_canarys_routes_only(router, heal
     assert told("other.test", Ebbgate_Canary="n1") == (None, None)
 
 
+def test_reuse_is_proven_however_short_the_router_keeps_connections(router, healthcheck):
+    """Each of their connections idles out between two probes."""
+    one = router({**settings(healthcheck, every="2s"), "timeouts": {"client_idle": "500ms"}})
+
+    def is_proven(leg):
+        return leg["probes"] >= 3 and leg["last"]["reused"] and "connect" in leg["last"]["phases_us"]
+
+    wait_until(lambda: all(is_proven(legs(one)[f"self/{kind}/http1_reused"]) for kind in ("plain", "edge", "reencrypt")), 60, "reuse")
+    wait_until_all_succeed(one)
+
+
 def test_port_moves_and_configurations_change_without_a_false_alarm(router, healthcheck):
     one = router(settings(healthcheck, every="500ms", budget="500ms"))
     wait_until(lambda: canary(one)["port_moves"] >= 1, 90, "the first move")
