@@ -143,6 +143,11 @@ bool Backends::has_deadline(Handle end) {
   return connection != nullptr && connection->timer.armed();
 }
 
+bool Backends::delivered(Handle end) {
+  const auto facts = core_.reactor.tcp_facts(find(end)->socket);
+  return unsent(end) == 0 && facts && facts->unacknowledged == 0;
+}
+
 // The exchange is over: back to the pool, within its budget, or closed.
 void Backends::release(Handle handle, bool keep) {
   BackendConnection& connection = *connections_.find(handle);

@@ -30,6 +30,7 @@ class Backends : public Back {
   void receive(base::Handle end, reactor::Receive mode) override;
   bool reused(base::Handle end) override { return find(end)->served > 0; }
   bool has_deadline(base::Handle end) override;
+  bool delivered(base::Handle end) override;
   void release(base::Handle end, bool keep) override;
   void cancel(base::Handle end, base::Cause cause) override { close(end, cause); }
   void leave(base::Handle end) override { find(end)->exchange = {}; }

@@ -242,6 +242,11 @@ bool H2Backends::has_deadline(Handle end) {
   return call != nullptr && core_.backends->find(call->connection)->timer.armed();
 }
 
+bool H2Backends::delivered(Handle end) {
+  const H2Call* call = calls_.find(end);
+  return call != nullptr && unsent(end) == 0 && core_.backends->delivered(call->connection);
+}
+
 void H2Backends::release(Handle end, bool keep) {
   H2Call& call = *calls_.find(end);
   BackendConnection& connection = *core_.backends->find(call.connection);

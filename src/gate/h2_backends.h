@@ -40,6 +40,7 @@ class H2Backends : public Back {
   void receive(base::Handle end, reactor::Receive mode) override;
   bool reused(base::Handle end) override { return calls_.find(end)->reused; }
   bool has_deadline(base::Handle end) override;
+  bool delivered(base::Handle end) override;
   void release(base::Handle end, bool keep) override;
   void cancel(base::Handle end, base::Cause cause) override;
   void leave(base::Handle end) override { cancel(end, base::Cause::cancelled); }

@@ -54,7 +54,9 @@ void Exchanges::leave_silent(Handle endpoint, base::Duration patience, base::Ins
     const bool flowed = (response_has_begun(exchange) || exchange.life.is(State::tunnelling)) &&
                         exchange.heard >= flowing_since && now - exchange.heard > patience;
     const bool repeatable = wire::idempotent(exchange.method) && exchange.replayable;
-    if (flowed || (waits && (repeatable || now - exchange.asked > patience))) ending.push_back(handle);
+    // What it has not got whole it cannot have answered: a long body may still be on its way.
+    const bool ignored = waits && now - exchange.asked > patience && exchange.back->delivered(exchange.backend);
+    if (flowed || ignored || (waits && repeatable)) ending.push_back(handle);
   });
   for (const Handle handle : ending) {
     Exchange* exchange = live(handle);
