@@ -267,8 +267,16 @@ void Clients::release(Handle end, bool request_whole) {
 // A body with a length or chunks is simply not ended; where only the close delimits it, nothing but a reset says that
 // it is incomplete.
 void Clients::cut(Handle end, Cause cause) {
-  const bool reset = find(end)->close_delimited || cause == Cause::client_write_timeout;
-  close(end, cause, reset ? CloseMode::reset : CloseMode::flush);
+  ClientConnection& client = *find(end);
+  if (client.close_delimited || cause == Cause::client_write_timeout) return close(end, cause, CloseMode::reset);
+  if (client.finished || !client.life.is(State::serving)) return close(end, cause, CloseMode::flush);
+  // It does not know yet, and may ask for more: the kernel would answer that with a reset, which destroys the answers
+  // before this one that it has not read (RFC 9112 9.6). No close_notify: it would vouch for this one.
+  client.exchange = {};
+  has_work(client);
+  client.parts_by = cause;
+  step(client, Event::last);
+  await_fin(client);
 }
 
 void Clients::exchange_kept(ClientConnection& client) {
@@ -323,9 +331,14 @@ void Clients::finish(ClientConnection& client) {
 }
 
 void Clients::linger(ClientConnection& client) {
-  client.input.clear();
   if (client.finished) return close(client.self, client.parts_by, CloseMode::flush);
-  finish(client);
+  notify_end(client);
+  await_fin(client);
+}
+
+void Clients::await_fin(ClientConnection& client) {
+  client.input.clear();
+  core_.reactor.finish(client.socket);
   arm_after_exchange(client, linger_time);
   core_.reactor.receive(client.socket, Receive::watchful);
 }

@@ -152,6 +152,7 @@ class Clients : public Front {
   void arm_after_exchange(ClientConnection& client, base::Duration once_sent);
   bool still_reads(ClientConnection& client);
   void linger(ClientConnection& client);
+  void await_fin(ClientConnection& client);
 
   // greeting.cc
   void greet(ClientConnection& client);

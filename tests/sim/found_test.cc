@@ -156,5 +156,19 @@ TEST(Found, EndpointThatComesBackHasANewLife) {
   }
 }
 
+// An answer breaks off while the client still reads those before it and has asked for another: what it asked must not
+// be met by the reset of a closed socket, which would destroy them.
+TEST(Found, AnswerThatBreaksOffDoesNotTakeThoseBeforeItAlong) {
+  SmallWorld small(backend(), 1);
+  Exchange cut = get(10'000);
+  cut.plan.strike = Strike::cut_in_body;
+  small.ask(milliseconds{10}, {get(20'000), get(95'000), cut, get(100)},
+            {.depth = 3, .read_max = 5'000, .read_gap = milliseconds{10}});
+  small.run(seconds{10});
+  EXPECT_EQ(small.world.failure(), "");
+  EXPECT_EQ(small.ledger.count(Outcome::answered), 3u);
+  EXPECT_EQ(small.ledger.count(Outcome::broken), 1u);
+}
+
 }  // namespace
 }  // namespace ebb::sim
