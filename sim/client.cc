@@ -61,7 +61,7 @@ void Client::act() {
   }
   if (s_.network.error(end_) != 0) {
     read();
-    if (end_) connection_ended(true);
+    if (end_ && !silent_) connection_ended(true);
     return;
   }
   if (!s_.network.open(end_)) return;
@@ -70,7 +70,7 @@ void Client::act() {
   write();
   if (leaves_now()) return leave();
   read();
-  if (!end_ || !s_.network.finished(end_) || !in_.empty()) return;
+  if (!end_ || silent_ || !s_.network.finished(end_) || !in_.empty()) return;
   reader_.peer_finished();
   if (reader_.state() == MessageReader::State::complete) answer_complete();
   if (end_) connection_ended(false);

@@ -77,6 +77,13 @@ void Ledger::excuse_all_at(const std::string& endpoint, const char* why) {
     if (exchange.outcome == Outcome::pending && exchange.endpoint == endpoint) excuse(exchange.id, why);
 }
 
+void Ledger::excuse_unread(std::uint32_t backend, const char* why) {
+  for (Exchange& exchange : exchanges_) {
+    const bool asked = exchange.outcome == Outcome::pending && exchange.asked > 0 && exchange.attempts == 0;
+    if (asked && exchange.backend == backend && !repeatable(exchange)) excuse(exchange.id, why);
+  }
+}
+
 void Ledger::excuse_begun_at(const std::string& endpoint, const char* why) {
   for (Exchange& exchange : exchanges_) {
     if (exchange.outcome != Outcome::pending || exchange.endpoint != endpoint) continue;
@@ -112,6 +119,8 @@ bool Ledger::forgiven(const Exchange& exchange) {
   if (exchange.excuse != nullptr) return true;
   const bool repeats = repeatable(exchange);
   if (fell_one_after_the_other(exchange)) return true;
+  // The slow may be taken for ill wherever they wait: see ResponsePlan::slow().
+  if (exchange.plan.slow() && exchange.attempts > retries_[exchange.backend]) return true;
   for (const Trouble& trouble : troubles_) {
     const bool met = trouble.backend == exchange.backend && exchange.sent_at <= trouble.until;
     const bool there = trouble.endpoint.empty() || trouble.endpoint == exchange.endpoint;

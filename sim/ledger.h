@@ -108,6 +108,8 @@ class Ledger {
   // What an endpoint has in hand when something befalls it: all of it, or what cannot go elsewhere any more.
   void excuse_all_at(const std::string& endpoint, const char* why);
   void excuse_begun_at(const std::string& endpoint, const char* why);
+  // What cannot be repeated and is on its way to some endpoint of the backend that has not read its head.
+  void excuse_unread(std::uint32_t backend, const char* why);
   // From now on, until it ends, some endpoint of the backend is ill in a way that shows to no request by itself: it may
   // cost those that cannot be repeated. Of an endpoint that reads what comes it is known which ones those are.
   void begin_trouble(std::uint32_t backend, const char* why, std::string endpoint = {});

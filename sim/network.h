@@ -69,10 +69,10 @@ class Network {
                 const reactor::SocketLimits& limits);
 
   // State of an end, for its process.
-  bool open(EndId end) const;      // the handshake has ended and nothing failed
-  int error(EndId end) const;      // errno that ended it, or 0
-  bool finished(EndId end) const;  // the peer's FIN was reached: all its bytes have been read
-  bool cut_off(EndId end) const { return get(end).dark; }
+  bool open(EndId end) const;         // the handshake has ended and nothing failed
+  int error(EndId end) const;         // errno that ended it, or 0
+  bool finished(EndId end) const;     // the peer's FIN was reached: all its bytes have been read
+  bool cut_off(EndId end) const;      // also where what was lost meanwhile may not have been sent again yet
   bool finish_seen(EndId end) const;  // the peer's FIN has come, perhaps with bytes before it still unread
   std::size_t readable(EndId end) const;
   std::size_t writable(EndId end) const;
@@ -115,6 +115,7 @@ class Network {
     State state = State::connecting;
     int error = 0;
     bool dark = false;          // nothing passes
+    Instant heals{};            // when all that was lost in the dark was sent again at the latest
     bool lost = false;          // and nothing ever will
     bool doomed = false;        // an orphan that was written to: sends no more, and its RST is on its way
     std::uint32_t journey = 0;  // what left on an earlier one does not arrive

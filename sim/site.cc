@@ -164,6 +164,7 @@ void Site::begin_drain(const Group& group, Endpoint& endpoint) {
     world_.after(group.model.drain_deadline + around, [this, since, process, group_index, index] {
       if (groups_[group_index].endpoints[index].draining_since != since) return;
       ledger_.excuse_all_at(process->name(), "drain deadline");
+      ledger_.excuse_unread(static_cast<std::uint32_t>(group_index), "drain deadline");
     });
   }
 }
