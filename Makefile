@@ -3,6 +3,7 @@ PYTHON := /usr/bin/python3
 JOBS ?= $(shell nproc)
 FUZZ_SECONDS ?= 60
 SEEDS ?= 100000
+SANITIZED ?= 10000
 FIRST ?= 1
 
 .DEFAULT_GOAL := help
@@ -37,11 +38,14 @@ fuzz: ## every fuzzer for FUZZ_SECONDS (60)
 	@ninja -C build-fuzz -j $(JOBS) fuzzers
 	@tools/fuzz $(FUZZ_SECONDS)
 
-sim: ## SEEDS (100000) simulated runs, with sanitizers, from FIRST (1) on; about an hour
+sim: ## SEEDS (100000) simulated runs from FIRST (1) on, SANITIZED (10000) of them with sanitizers; a quarter of an hour
 	@tools/deps build
+	@cmake --preset sim >/dev/null
+	@ninja -C build-sim -j $(JOBS) ebbsim
+	@build-sim/ebbsim --seeds $(SEEDS) --start $(FIRST) --jobs $(JOBS)
 	@cmake --preset asan >/dev/null
 	@ninja -C build-asan -j $(JOBS) ebbsim
-	@build-asan/ebbsim --seeds $(SEEDS) --start $(FIRST) --jobs $(JOBS)
+	@build-asan/ebbsim --seeds $(SANITIZED) --start $(FIRST) --jobs $(JOBS)
 
 format: ## clang-format over all C++
 	@tools/deps build
