@@ -14,6 +14,7 @@ from canary_site import HOSTS, PROTOCOLS, canary, failures, legs, settings, stat
 from http1 import dial, request, swallow_packets
 from router import ROOT, Router, promised, wait_until
 
+pytestmark = pytest.mark.leisurely
 # As they are by default: it is with them that a fault is known within 15 s.
 PACE = {"every": "5s", "budget": "2s"}
 HALF = b"HTTP/1.1 200 OK\r\nContent-Length: 22\r\n\r\nHealth"
