@@ -4,6 +4,7 @@ import contextlib
 import ctypes
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 
@@ -81,6 +82,22 @@ def backend():
     """backend(serve) starts an awkward one."""
     with contextlib.ExitStack() as stack:
         yield lambda serve, **options: stack.enter_context(awkward.Backend(serve, **options))
+
+
+@pytest.fixture(scope="session")
+def go_client(tmp_path_factory):
+    """go_client(name) -> the program of clients/NAME.go; built once."""
+    if shutil.which("go") is None:
+        pytest.skip("there is no Go here")
+    directory = tmp_path_factory.mktemp("go")
+
+    def build(name):
+        program = directory / name
+        if not program.exists():
+            subprocess.run(["go", "build", "-o", program, ROOT / "tests" / "e2e" / "clients" / f"{name}.go"], check=True, timeout=300)
+        return program
+
+    return build
 
 
 @pytest.fixture(scope="session")

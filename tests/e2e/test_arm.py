@@ -4,7 +4,6 @@ import errno
 import json
 import os
 import pathlib
-import shutil
 import socket
 import subprocess
 import sys
@@ -20,7 +19,6 @@ from router import BINARY, wait_until
 TCP_RTO_MAX_MS = 44
 BPF = 321  # the number of the system call on x86-64
 PROMISE = 10  # seconds
-CLIENTS = pathlib.Path(__file__).resolve().parent / "clients"
 
 # Connects, says what its socket is like, and does one thing until its peer is found dead.
 PROGRAM = """
@@ -274,15 +272,6 @@ def test_open_sockets_are_armed_by_conditions_that_the_kernel_does_not_know(tmp_
         assert time.monotonic() - sent_at < PROMISE
 
 
-@pytest.fixture(scope="session")
-def go_writer(tmp_path_factory):
-    if shutil.which("go") is None:
-        pytest.skip("there is no Go here")
-    program = tmp_path_factory.mktemp("go") / "tcp_writer"
-    subprocess.run(["go", "build", "-o", program, CLIENTS / "tcp_writer.go"], check=True, timeout=300)
-    return program
-
-
 def conns(cable, *filters):
     """The sockets of the near side with their options."""
     done = subprocess.run([BINARY, "conns", "--json", "--netns", cable.near, *filters], capture_output=True, text=True, check=True, timeout=60)
@@ -293,7 +282,7 @@ def conns(cable, *filters):
 def test_stalls_of_open_sockets_with_keepalive_of_their_own_are_limited(tmp_path, cable, group, programs, serve, request, language):
     """The connection is older than the agent, and its program has chosen its keepalive: no lasting limit, but one while it stalls."""
     service = serve()
-    commands = {"go": lambda: [request.getfixturevalue("go_writer"), f"10.99.0.2:{service.port}"],
+    commands = {"go": lambda: [request.getfixturevalue("go_client")("tcp_writer"), f"10.99.0.2:{service.port}"],
                 "curl": lambda: ["curl", "-sS", "-H", "Expect:", "-T", "/dev/zero", "--limit-rate", "200k", f"http://10.99.0.2:{service.port}/"]}
     client = programs(commands[language]())
     wait_until(lambda: service.open, seconds=20, what="the connection")

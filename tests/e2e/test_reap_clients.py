@@ -5,7 +5,6 @@ languages. Without the reaper it would wait for 924.6 s; with it, it is served b
 import importlib.util
 import pathlib
 import queue
-import shutil
 import subprocess
 import threading
 import time
@@ -58,15 +57,6 @@ def town(tmp_path, certificates):
     wire.close()
 
 
-@pytest.fixture(scope="session")
-def go_client(tmp_path_factory):
-    if shutil.which("go") is None:
-        pytest.skip("there is no Go here")
-    program = tmp_path_factory.mktemp("go") / "http2_client"
-    subprocess.run(["go", "build", "-o", program, CLIENTS / "http2_client.go"], check=True, timeout=300)
-    return program
-
-
 @pytest.fixture(params=["curl", "python requests", "go net/http over HTTP/2"])
 def client(request):
     """The command, and the protocol that it must speak."""
@@ -77,7 +67,7 @@ def client(request):
         if importlib.util.find_spec("requests") is None:
             pytest.skip("python3-requests is not installed")
         return ["/usr/bin/python3", CLIENTS / "requests_client.py", url], "HTTP/1.1 "
-    return [request.getfixturevalue("go_client"), url], "HTTP/2.0 "
+    return [request.getfixturevalue("go_client")("http2_client"), url], "HTTP/2.0 "
 
 
 class Listening:
