@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/eventfd.h>
-#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
@@ -18,6 +17,7 @@
 #include "app/cli.h"
 #include "config/watch.h"
 #include "observe/event_log.h"
+#include "observe/process_facts.h"
 #include "reactor/descriptor.h"
 #include "reap/arms.h"
 #include "reap/look_pace.h"
@@ -33,16 +33,6 @@ namespace {
 void print(const std::string& line) {
   std::fwrite(line.data(), 1, line.size(), stdout);
   std::fflush(stdout);
-}
-
-// By the clock a look is long where others keep the machine busy, which is no reason to look less often.
-base::Duration cpu_time() {
-  rusage usage{};
-  ::getrusage(RUSAGE_SELF, &usage);
-  const auto duration = [](const timeval& time) {
-    return std::chrono::seconds{time.tv_sec} + std::chrono::microseconds{time.tv_usec};
-  };
-  return duration(usage.ru_utime) + duration(usage.ru_stime);
 }
 
 class ReapCommand {
@@ -250,12 +240,13 @@ class ReapCommand {
 
   void look() {
     const base::Instant began = clock_.now();
-    const base::Duration cpu_before = cpu_time();
+    // By the clock a look is long where others keep the machine busy, which is no reason to look less often.
+    const base::Duration cpu_before = observe::cpu_time();
     const bool round_is_due = reaper_.next_round() <= began;
     const bool enough = !round_is_due && glance_is_enough();
     const auto done = enough ? std::expected<void, std::string>() : reaper_.round();
     // Rounds have a bound of their own, and do not keep us from watching.
-    const base::Duration took = round_is_due ? base::Duration{} : cpu_time() - cpu_before;
+    const base::Duration took = round_is_due ? base::Duration{} : observe::cpu_time() - cpu_before;
     pace_.looked(began, took, reaper_.policy().nodes.every, nodes_.hurries());
     if (enough) return;
     const std::string problem = done ? std::string() : done.error();

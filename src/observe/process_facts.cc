@@ -47,15 +47,6 @@ double start_time() {
   return static_cast<double>(boot_seconds) + static_cast<double>(ticks) / static_cast<double>(sysconf(_SC_CLK_TCK));
 }
 
-double cpu_time() {
-  rusage usage{};
-  if (getrusage(RUSAGE_SELF, &usage) != 0) return 0;
-  const auto seconds = [](const timeval& time) {
-    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
-  };
-  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
-}
-
 std::uint64_t count_open_fds() {
   std::error_code error;
   std::uint64_t count = 0;
@@ -68,13 +59,22 @@ std::uint64_t count_open_fds() {
 
 }  // namespace
 
+base::Duration cpu_time() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  const auto duration = [](const timeval& time) {
+    return std::chrono::seconds{time.tv_sec} + std::chrono::microseconds{time.tv_usec};
+  };
+  return duration(usage.ru_utime) + duration(usage.ru_stime);
+}
+
 ProcessFacts read_process_facts() {
   rlimit fds{};
   getrlimit(RLIMIT_NOFILE, &fds);
   constexpr std::size_t resident_pages = 1;  // of /proc/self/statm
   return {
       .start_time_seconds = start_time(),
-      .cpu_seconds = cpu_time(),
+      .cpu_seconds = std::chrono::duration<double>(cpu_time()).count(),
       .resident_bytes =
           number_at(read_file("/proc/self/statm"), resident_pages) * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE)),
       .open_fds = count_open_fds(),

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include "base/clock.h"
+
 namespace ebb::observe {
 
 struct ProcessFacts {
@@ -15,5 +17,8 @@ struct ProcessFacts {
 
 // What cannot be read stays 0.
 ProcessFacts read_process_facts();
+
+// Of all threads, in user space and in the kernel.
+base::Duration cpu_time();
 
 }  // namespace ebb::observe
