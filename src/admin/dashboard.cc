@@ -9,9 +9,8 @@ namespace {
 
 // Only from here, nothing inline, in no frame: a name that somebody else chose has no way to become a script.
 constexpr std::string_view guards =
-    "Content-Security-Policy: default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src "
-    "data:; "
-    "form-action 'none'; base-uri 'none'; frame-ancestors 'none'\r\n"
+    "Content-Security-Policy: default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
+    "img-src data:; form-action 'none'; base-uri 'none'; frame-ancestors 'none'\r\n"
     "X-Content-Type-Options: nosniff\r\n"
     "Referrer-Policy: no-referrer\r\n"
     "Cache-Control: no-cache\r\n";

@@ -55,8 +55,8 @@ void Exchanges::leave_silent(Handle endpoint, base::Duration patience, base::Ins
                         exchange.heard >= flowing_since && now - exchange.heard > patience;
     const bool repeatable = wire::idempotent(exchange.method) && exchange.replayable;
     // What it has not got whole it cannot have answered: a long body may still be on its way.
-    const bool ignored = waits && now - exchange.asked > patience && exchange.back->delivered(exchange.backend);
-    if (flowed || ignored || (waits && repeatable)) ending.push_back(handle);
+    const auto ignored = [&] { return now - exchange.asked > patience && exchange.back->delivered(exchange.backend); };
+    if (flowed || (waits && (repeatable || ignored()))) ending.push_back(handle);
   });
   for (const Handle handle : ending) {
     Exchange* exchange = live(handle);
