@@ -1,5 +1,5 @@
-// Any bytes as answers of the kernel (sock_diag, ctnetlink) and as a recording: no crash, and whatever is read can be
-// judged, explained, written and read again.
+// Any bytes as answers of the kernel (sock_diag, ctnetlink), as a recording, and as the numbers of one: no crash, no
+// long arithmetic, and whatever is read can be judged, explained, written and read again.
 #include <algorithm>
 #include <sstream>
 
@@ -8,6 +8,7 @@
 #include "census/conntrack_reader.h"
 #include "census/diag_reader.h"
 #include "census/explain.h"
+#include "census/fields.h"
 #include "census/json.h"
 #include "census/recording.h"
 #include "census/translations.h"
@@ -31,6 +32,9 @@ void judge_and_show(census::Sample sample) {
   for (std::uint32_t i = 0; i < judged.size(); ++i) shown.push_back(i);
   const census::Print ignore = [](std::string_view) {};
   census::print_table(judged, shown, ignore);
+  for (const auto by : {census::GroupBy::process, census::GroupBy::peer, census::GroupBy::verdict}) {
+    census::print_groups(judged, shown, by, ignore);
+  }
   census::print_json(judged, shown, ignore);
   for (const std::uint32_t index : shown) EBB_ASSERT(!census::explain(judged, index, {}).empty());
 }
@@ -65,11 +69,55 @@ void read_as_recording(std::string_view text) {
   }
 }
 
+// Every fact of a socket and of its namespace straight from the bytes: text that happens to be a whole recording is too
+// rare to try the arithmetic with.
+struct NumberMaker {
+  std::span<const std::uint8_t>& bytes;
+
+  template <class Number>
+  void operator()(const char*, Number& into) {
+    std::uint64_t value = 0;
+    for (std::size_t i = 0; i < sizeof(Number); ++i) value = value << 8 | next();
+    into = static_cast<Number>(value);
+  }
+  std::uint8_t next() {
+    if (bytes.empty()) return 0;
+    const std::uint8_t first = bytes.front();
+    bytes = bytes.subspan(1);
+    return first;
+  }
+};
+
+void judge_any_numbers(std::span<const std::uint8_t> bytes) {
+  NumberMaker make{bytes};
+  census::Sample sample;
+  sample.spaces.push_back({"fuzz", {}});
+  sample.processes.push_back({1, std::string(1, static_cast<char>(make.next()))});
+  census::each_limit(sample.spaces[0].limits, make);
+  do {
+    census::Socket socket{.local = *base::Address::parse("10.0.0.1:1"), .peer = *base::Address::parse("10.0.0.2:2")};
+    socket.state = static_cast<census::State>(make.next() % census::state_names.size());
+    socket.timer = static_cast<census::Timer>(make.next() % census::timer_names.size());
+    const std::uint8_t has = make.next();
+    socket.has_info = (has & 1) != 0;
+    socket.options.known = (has & 2) != 0;
+    if ((has & 4) != 0) socket.process = 0;
+    census::each_number(socket, make);
+    if (socket.has_info) census::each_info_number(socket, make);
+    if (socket.options.known) census::each_option(socket.options, make);
+    sample.sockets.push_back(socket);
+  } while (!bytes.empty() && sample.sockets.size() < 16);
+  const std::string text = recorded(sample);
+  read_as_recording(text);
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size > 0 && data[0] == '{') {
     read_as_recording({reinterpret_cast<const char*>(data), size});
+  } else if (size > 0 && data[0] == '#') {
+    judge_any_numbers(std::span(data, size).subspan(1));
   } else {
     read_as_messages(std::as_bytes(std::span(data, size)));
   }

@@ -22,6 +22,7 @@ namespace {
 using canary::Phase;
 using canary::ProbeResult;
 using canary::Protocol;
+using observe::visible;  // what a server says goes to a terminal
 template <class T = void>
 using Outcome = std::expected<T, std::string>;
 
@@ -142,11 +143,12 @@ class ProbeByHand {
 
   void print_text(const canary::Leg& leg, const ProbeResult& result) const {
     const canary::FaultFacts& fault = facts(result.judgement.fault);
-    fmt::print("{} {}{}: ", name(leg.protocol), arguments_.url, result.peer.empty() ? "" : " at " + result.peer);
+    fmt::print("{} {}{}: ", name(leg.protocol), visible(arguments_.url),
+               result.peer.empty() ? "" : " at " + visible(result.peer));
     if (result.good()) {
       fmt::print("{}\n", result.answer.status);
     } else {
-      const std::string& detail = result.judgement.detail;
+      const std::string detail = visible(result.judgement.detail);
       fmt::print("{}: {}{}\n", fault.name, fault.words, detail.empty() ? "" : " (" + detail + ")");
       fmt::print("  what to do: {}\n", fault.remedy);
     }
@@ -158,8 +160,8 @@ class ProbeByHand {
     }
     fmt::print("  {}{}\n", phases, result.reused ? ", on a connection that was used before" : "");
     if (result.certificate) {
-      fmt::print("  {}, {}{}, {}{}\n", result.tls, result.expires_soon ? "warning: " : "", result.certificate->subject,
-                 days_until(result.certificate->expires, result.at),
+      fmt::print("  {}, {}{}, {}{}\n", result.tls, result.expires_soon ? "warning: " : "",
+                 visible(result.certificate->subject), days_until(result.certificate->expires, result.at),
                  result.certificate->verified ? "" : ", not verified");
     }
     if (result.answer.status != 0) print_identity(result.answer);
@@ -167,9 +169,12 @@ class ProbeByHand {
 
   static void print_identity(const canary::Answer& answer) {
     if (!answer.nonce) return fmt::print("  no canary server: nothing but the status and the time is proven\n");
-    fmt::print("  answered by {} on {}, port {}, configuration {}{}\n", answer.pod.value_or("?"),
-               answer.node.value_or("?"), answer.port.value_or("?"), answer.generation.value_or("not said"),
-               answer.configuration ? " (" + *answer.configuration + ")" : "");
+    const auto said = [](const std::optional<std::string>& value, std::string_view instead) {
+      return value ? visible(*value) : std::string(instead);
+    };
+    fmt::print("  answered by {} on {}, port {}, configuration {}{}\n", said(answer.pod, "?"), said(answer.node, "?"),
+               said(answer.port, "?"), said(answer.generation, "not said"),
+               answer.configuration ? " (" + visible(*answer.configuration) + ")" : "");
   }
 
   void print_json(const canary::Leg& leg, const ProbeResult& result) const {
@@ -242,7 +247,7 @@ class ProbeByHand {
 int probe_by_hand(const CanaryProbeArguments& arguments) {
   const auto status = ProbeByHand(arguments).run();
   if (status) return *status;
-  fmt::print(stderr, "ebbgate canary probe: {}\n", status.error());
+  fmt::print(stderr, "ebbgate canary probe: {}\n", visible(status.error()));
   return exit_usage;
 }
 

@@ -19,6 +19,7 @@
 #include "census/recording.h"
 #include "census/screen.h"
 #include "config/values.h"
+#include "observe/text_escape.h"
 
 namespace ebb::app {
 namespace {
@@ -145,7 +146,7 @@ class Conns {
     }
     std::fflush(stdout);
     fmt::print(stderr, "{}\n", census::summary(census, shown));
-    for (const std::string& note : census.sample.notes) fmt::print(stderr, "note: {}\n", note);
+    for (const std::string& note : census.sample.notes) fmt::print(stderr, "note: {}\n", observe::visible(note));
   }
 
   Outcome<int> explain_each(const census::Census& census) const {
@@ -195,7 +196,7 @@ class Conns {
 int take_census(const ConnsArguments& arguments) {
   const auto done = Conns(arguments).run();
   if (done) return *done;
-  fmt::print(stderr, "ebbgate conns: {}\n", done.error());
+  fmt::print(stderr, "ebbgate conns: {}\n", observe::visible(done.error()));
   return exit_failed;
 }
 

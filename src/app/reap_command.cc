@@ -18,6 +18,7 @@
 #include "config/watch.h"
 #include "observe/event_log.h"
 #include "observe/process_facts.h"
+#include "observe/text_escape.h"
 #include "reactor/descriptor.h"
 #include "reap/arms.h"
 #include "reap/look_pace.h"
@@ -48,7 +49,7 @@ class ReapCommand {
 
  private:
   static int fail(const std::string& problem) {
-    fmt::print(stderr, "ebbgate reap: {}\n", problem);
+    fmt::print(stderr, "ebbgate reap: {}\n", observe::visible(problem));
     return exit_failed;
   }
   static int refuse(const config::Diagnostics& diagnostics) {
@@ -104,7 +105,7 @@ class ReapCommand {
       if (sum > 0) summary += fmt::format(", {} {}", sum, reap::outcome_names[outcome]);
     }
     fmt::print(stderr, "{}\n", summary);
-    for (const std::string& note : reaper_.notes()) fmt::print(stderr, "note: {}\n", note);
+    for (const std::string& note : reaper_.notes()) fmt::print(stderr, "note: {}\n", observe::visible(note));
     return exit_ok;
   }
 

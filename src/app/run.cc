@@ -21,6 +21,7 @@
 #include "app/reload.h"
 #include "app/rollout.h"
 #include "app/self_audit.h"
+#include "observe/text_escape.h"
 
 namespace ebb::app {
 
@@ -103,7 +104,7 @@ int run(const RunOptions& options) {
   base::Labels labels;
   std::string problem;
   const auto cannot_start = [&problem](std::string_view what) {
-    fmt::print(stderr, "ebbgate: {}: {}\n", what, problem);
+    fmt::print(stderr, "ebbgate: {}: {}\n", what, observe::visible(problem));
     return 1;
   };
 

@@ -1,4 +1,5 @@
 // The sysctls of one network namespace that say when the kernel gives a connection up. Initial values are Linux'.
+// Counts have one byte, as in newer kernels: what is recorded cannot make the arithmetic long.
 #pragma once
 
 #include <cstdint>
@@ -6,15 +7,15 @@
 namespace ebb::census {
 
 struct Limits {
-  std::uint32_t retries2 = 15;
-  std::uint32_t orphan_retries = 0;
-  std::uint32_t syn_retries = 6;
-  std::uint32_t synack_retries = 5;
-  std::uint32_t syn_linear_timeouts = 4;
+  std::uint8_t retries2 = 15;
+  std::uint8_t orphan_retries = 0;
+  std::uint8_t syn_retries = 6;
+  std::uint8_t synack_retries = 5;
+  std::uint8_t syn_linear_timeouts = 4;
   std::uint32_t rto_max_ms = 120'000;
   std::uint32_t keepalive_time_s = 7200;
   std::uint32_t keepalive_interval_s = 75;
-  std::uint32_t keepalive_probes = 9;
+  std::uint8_t keepalive_probes = 9;
   std::uint32_t fin_timeout_s = 60;
 };
 

@@ -40,14 +40,16 @@ struct Options {
   bool keepalive = false;
   std::uint32_t keepalive_idle_s = 0;
   std::uint32_t keepalive_interval_s = 0;
-  std::uint32_t keepalive_probes = 0;
+  std::uint8_t keepalive_probes = 0;  // 127 at most, as syn_retries
   std::uint32_t user_timeout_ms = 0;  // 0: not set
   std::uint32_t rto_max_ms = 0;
-  std::uint32_t syn_retries = 0;
+  std::uint8_t syn_retries = 0;
 };
 
 inline constexpr std::uint32_t no_index = ~std::uint32_t{0};
 
+// Counts have one byte, as in the kernel (inet_diag_msg, tcp_info): whoever walks over as many tries ends, also where
+// the facts come from a recording that somebody made up.
 struct Socket {
   std::uint64_t cookie = 0;  // the kernel's name for this socket: never used again
   base::Address local;
@@ -55,8 +57,8 @@ struct Socket {
   base::Address real_peer;  // behind address translation; invalid: none that we know of
   State state = State::unknown;
   Timer timer = Timer::none;
-  std::uint32_t timer_ms = 0;     // left
-  std::uint32_t timer_count = 0;  // retransmissions, or probes without an answer
+  std::uint32_t timer_ms = 0;    // left
+  std::uint8_t timer_count = 0;  // retransmissions, or probes without an answer
   std::uint32_t receive_queue = 0;
   std::uint32_t send_queue = 0;
   std::uint32_t uid = 0;
@@ -68,9 +70,9 @@ struct Socket {
 
   // TCP_INFO. Not there for TIME-WAIT and for what was not accepted yet.
   bool has_info = false;
-  std::uint32_t retransmits = 0;  // time-outs since the last progress
-  std::uint32_t probes = 0;
-  std::uint32_t backoff = 0;
+  std::uint8_t retransmits = 0;  // time-outs since the last progress
+  std::uint8_t probes = 0;
+  std::uint8_t backoff = 0;
   std::uint32_t rto_us = 0;
   std::uint32_t rtt_us = 0;
   std::uint32_t rtt_variance_us = 0;

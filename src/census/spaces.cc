@@ -10,6 +10,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <set>
 #include <thread>
 #include <utility>
@@ -25,10 +26,12 @@ constexpr const char* own_path = "/proc/self/ns/net";
 // /proc/sys/net shows the namespace of whoever reads. Files of newer kernels may be missing.
 Limits read_limits() {
   Limits limits;
-  each_limit(limits, [](const char* name, std::uint32_t& value) {
+  each_limit(limits, [](const char* name, auto& value) {
     std::ifstream file(std::string("/proc/sys/net/ipv4/") + name);
     std::uint32_t found = 0;
-    if (file >> found) value = found;
+    if (!(file >> found)) return;
+    using Number = std::remove_reference_t<decltype(value)>;
+    value = static_cast<Number>(std::min<std::uint32_t>(found, std::numeric_limits<Number>::max()));
   });
   return limits;
 }

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "observe/text_escape.h"
+
 namespace ebb::config {
 
 std::string Diagnostic::text() const {
@@ -10,7 +12,7 @@ std::string Diagnostic::text() const {
   if (!key.empty()) text += ": " + key;
   text += ": " + reason;
   if (!remedy.empty()) text += "; " + remedy;
-  return text;
+  return observe::visible(text);  // they quote what is in the file
 }
 
 std::string text_of(const Diagnostics& diagnostics) {

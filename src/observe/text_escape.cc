@@ -33,6 +33,22 @@ std::size_t sequence_length(std::string_view text) {
   return 0;
 }
 
+// Of a well-formed sequence of more than one byte.
+std::uint32_t code_point(std::string_view sequence) {
+  const auto first = static_cast<unsigned char>(sequence.front());
+  std::uint32_t code = first & (0xffU >> (sequence.size() + 1));
+  for (const char next : sequence.substr(1)) code = code << 6 | (static_cast<unsigned char>(next) & 0x3fU);
+  return code;
+}
+
+// C1 controls, of which U+009B starts terminal sequences; separators of lines; what is not seen and turns the order of
+// letters, or hides some (UAX 9).
+bool deceives(std::uint32_t code) {
+  const auto between = [code](std::uint32_t low, std::uint32_t high) { return code >= low && code <= high; };
+  return between(0x80, 0x9f) || code == 0x61c || between(0x200b, 0x200f) || between(0x2028, 0x202e) ||
+         between(0x2060, 0x206f) || code == 0xfeff || between(0xfff9, 0xfffb) || between(0xe0000, 0xe007f);
+}
+
 // Appends the run of plain bytes at the front and returns the rest: nearly all text is one such run.
 std::string_view append_plain_run(std::string& out, std::string_view text) {
   std::size_t run = 0;
@@ -51,7 +67,53 @@ void append_json_ascii(std::string& out, unsigned char byte) {
   append_hex(out, byte);
 }
 
+void append_json_unit(std::string& out, std::uint32_t unit) {
+  out += "\\u";
+  append_hex(out, static_cast<unsigned char>(unit >> 8));
+  append_hex(out, static_cast<unsigned char>(unit));
+}
+
+// RFC 8259 section 7: beyond the basic plane as two units of UTF-16.
+void append_json_code(std::string& out, std::uint32_t code) {
+  if (code < 0x10000) return append_json_unit(out, code);
+  append_json_unit(out, 0xd800 + ((code - 0x10000) >> 10));
+  append_json_unit(out, 0xdc00 + ((code - 0x10000) & 0x3ff));
+}
+
+void append_byte(std::string& out, unsigned char byte) {
+  out += "\\x";
+  append_hex(out, byte);
+}
+
+std::string visible(std::string_view text, bool keeps_lines) {
+  std::string out;
+  while (!text.empty()) {
+    const auto byte = static_cast<unsigned char>(text.front());
+    std::size_t length = 1;
+    if (byte < 0x80) {
+      const bool kept = (byte >= 0x20 && byte < 0x7f) || (keeps_lines && (byte == '\n' || byte == '\t'));
+      if (kept) {
+        out += static_cast<char>(byte);
+      } else {
+        append_byte(out, byte);
+      }
+    } else if ((length = sequence_length(text)) == 0) {
+      length = 1;
+      append_byte(out, byte);
+    } else if (deceives(code_point(text.substr(0, length)))) {
+      for (const char each : text.substr(0, length)) append_byte(out, static_cast<unsigned char>(each));
+    } else {
+      out.append(text, 0, length);
+    }
+    text.remove_prefix(length);
+  }
+  return out;
+}
+
 }  // namespace
+
+std::string visible(std::string_view text) { return visible(text, false); }
+std::string visible_lines(std::string_view text) { return visible(text, true); }
 
 void append_json_escaped(std::string& out, std::string_view text) {
   while (!(text = append_plain_run(out, text)).empty()) {
@@ -63,8 +125,8 @@ void append_json_escaped(std::string& out, std::string_view text) {
       length = 1;
       out += "\\\\x";
       append_hex(out, byte);
-    } else if (byte == 0xc2 && static_cast<unsigned char>(text[1]) < 0xa0) {  // C1: U+009B starts terminal sequences
-      append_json_ascii(out, static_cast<unsigned char>(text[1]));
+    } else if (const std::uint32_t code = code_point(text.substr(0, length)); deceives(code)) {
+      append_json_code(out, code);
     } else {
       out.append(text, 0, length);
     }

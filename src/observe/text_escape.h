@@ -10,8 +10,15 @@
 namespace ebb::observe {
 
 // For between the quotes of a JSON string. Bytes that are not UTF-8 become the four characters \xHH (the backslash
-// itself escaped), C0, C1 and DEL become \u00HH: a terminal that shows the log must not act on them.
+// itself escaped), C0, C1 and DEL become \u00HH, and what is not seen but turns the order of letters \uHHHH: a terminal
+// that shows the log must not act on them.
 void append_json_escaped(std::string& out, std::string_view text);
+
+// Foreign text as people see it in a terminal: printable ASCII and well-formed UTF-8 stay, control bytes, line ends and
+// what turns the order of letters become \xHH. `visible_lines` is for text that has been put together from such pieces,
+// or comes in lines of its own: line feeds and tabs stay.
+std::string visible(std::string_view text);
+std::string visible_lines(std::string_view text);
 
 // For between the quotes of a plain line, as Apache does it: \" \\ and \xHH for all that is not printable ASCII.
 void append_byte_escaped(std::string& out, std::string_view text);

@@ -25,7 +25,7 @@ std::optional<census::Options> read_options(int twin) {
   return census::Options{.known = true,
                          .keepalive_idle_s = *idle,
                          .keepalive_interval_s = *interval,
-                         .keepalive_probes = *probes,
+                         .keepalive_probes = static_cast<std::uint8_t>(*probes),  // 127 at most
                          .user_timeout_ms = *timeout,
                          .rto_max_ms = census::read_option(twin, IPPROTO_TCP, census::tcp_rto_max_ms).value_or(0)};
 }

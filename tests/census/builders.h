@@ -29,7 +29,7 @@ inline Socket established(std::int64_t quiet_ms = 0) {
 }
 
 // Sent something that is not acknowledged: `count` time-outs so far, the next one in `timer_ms`.
-inline Socket stalled(std::uint32_t count, std::uint32_t stalled_ms, std::uint32_t rto_ms, std::uint32_t timer_ms) {
+inline Socket stalled(std::uint8_t count, std::uint32_t stalled_ms, std::uint32_t rto_ms, std::uint32_t timer_ms) {
   Socket socket = established(stalled_ms + 400);
   socket.timer = Timer::retransmit;
   socket.timer_count = socket.retransmits = socket.backoff = count;
@@ -41,7 +41,7 @@ inline Socket stalled(std::uint32_t count, std::uint32_t stalled_ms, std::uint32
   return socket;
 }
 
-inline Socket with_keepalive(std::uint32_t idle_s, std::uint32_t interval_s, std::uint32_t probes,
+inline Socket with_keepalive(std::uint32_t idle_s, std::uint32_t interval_s, std::uint8_t probes,
                              std::int64_t quiet_ms) {
   Socket socket = established(quiet_ms);
   socket.timer = Timer::keepalive;

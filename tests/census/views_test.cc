@@ -162,6 +162,32 @@ TEST(Recording, RefusesWhatIsNone) {
   EXPECT_THAT(complaint(begin + "\"" + std::string(20'000, 'x') + "\""), HasSubstr("too long"));
 }
 
+// Whatever a number says, it is refused, or judged and explained at once: nothing is counted up to it.
+TEST(Recording, NoNumberKeepsItBusy) {
+  std::string text;
+  record(small().sample, [&text](std::string_view line) { text += line; });
+  for (const std::string_view huge : {"4294967295", "18446744073709551615", "255"}) {
+    for (std::size_t at = text.find("\":"); at != std::string::npos; at = text.find("\":", at + 2)) {
+      const std::size_t digits = at + 2;
+      const std::size_t end = text.find_first_not_of("0123456789", digits);
+      if (end == digits) continue;
+      for (const std::string_view timer : {"on", "persist", "keepalive"}) {
+        std::string changed = text.substr(0, digits) + std::string(huge) + text.substr(end);
+        for (std::size_t i = 0; (i = changed.find("\"timer\":\"off\"", i)) != std::string::npos; ++i) {
+          changed.replace(i, 13, "\"timer\":\"" + std::string(timer) + "\"");
+        }
+        std::stringstream file(changed);
+        auto sample = Recording(file).next();
+        if (!sample || !*sample) continue;
+        History history;
+        history.add(**sample);
+        const Census judged = judge_all(std::move(**sample), history, {}, {});
+        for (std::uint32_t i = 0; i < judged.size(); ++i) EXPECT_FALSE(explain(judged, i, {}).empty());
+      }
+    }
+  }
+}
+
 TEST(Explain, SaysWhyWhatAndWhen) {
   const Census census = small();
   const std::string text = explain(census, 1, {});

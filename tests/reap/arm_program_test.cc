@@ -149,7 +149,7 @@ TEST(ArmProgram, DoesWhatThePlanSaysForEveryMixOfOwnChoices) {
     const census::Options seen{
         .keepalive_idle_s = options[{IPPROTO_TCP, TCP_KEEPIDLE}],
         .keepalive_interval_s = options[{IPPROTO_TCP, TCP_KEEPINTVL}],
-        .keepalive_probes = options[{IPPROTO_TCP, TCP_KEEPCNT}],
+        .keepalive_probes = static_cast<std::uint8_t>(options[{IPPROTO_TCP, TCP_KEEPCNT}]),
         .user_timeout_ms = options[{IPPROTO_TCP, TCP_USER_TIMEOUT}],
         .rto_max_ms = (mix & 64) ? 0 : options[{IPPROTO_TCP, census::tcp_rto_max_ms}],
     };
