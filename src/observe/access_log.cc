@@ -25,7 +25,8 @@ namespace {
 
 constexpr std::size_t ring_bytes = std::size_t{1} << 20;
 constexpr int nap_ms = 5;
-constexpr int flush_tries_max = 10;  // at destruction, a stalled reader is waited for LogFile::poll_ms that often
+constexpr int flush_tries_max = 10;  // at the end of a file, a stalled reader is waited for LogFile::poll_ms that often
+constexpr int reader_wait_ms = 100;  // between two looks whether a named pipe has a reader
 
 // An eventfd: wake() is safe from any thread and from signal handlers.
 class Alarm {
@@ -94,6 +95,7 @@ class ThreadedLog final : public AccessLog {
   void write(std::string_view lines);
   bool patient();
   void reopen_if_asked();
+  bool waits_for_reader(bool stopping);
   bool all_empty() const;
 
   const std::string path_;
@@ -106,7 +108,8 @@ class ThreadedLog final : public AccessLog {
   std::atomic<bool> reopen_wanted_ = false;
   std::atomic<std::uint64_t> failed_writes_ = 0;
   std::atomic<std::uint64_t> lines_lost_ = 0;
-  int flush_tries_ = 0;  // writer thread only, as the next
+  int flush_tries_ = 0;      // writer thread only, as what follows
+  bool open_again_ = false;  // the file of that name could not be opened; the one before it, if any, is in use
   std::string wrapped_line_;
   std::thread writer_;
 };
@@ -121,7 +124,9 @@ bool ThreadedLog::start(std::string& error) {
     error = "eventfd: " + std::generic_category().message(errno);
     return false;
   }
-  if (!file_.open(path_, error)) return false;
+  const LogFile::Opening opened = file_.open(path_, error);
+  if (opened == LogFile::Opening::failed) return false;
+  open_again_ = opened != LogFile::Opening::done;
   // All signals are blocked in the writer: those for the process go to the main thread, and SIGPIPE, which the kernel
   // sends to the thread that wrote, leaves just EPIPE behind.
   sigset_t all, before;
@@ -163,6 +168,7 @@ void ThreadedLog::run() {
   for (;;) {
     const bool stopping = stopping_.load();  // read before the rings: what was pushed before it is still written
     reopen_if_asked();
+    if (waits_for_reader(stopping)) continue;
     const bool wrote = empty_rings();
     if (stopping && !wrote) return;
     if (stopping) continue;
@@ -246,14 +252,32 @@ void ThreadedLog::write(std::string_view lines) {
   failed_writes_ += 1;  // last: who sees it sees the lines too
 }
 
-// A reader that stalls may take its time, the rings drop meanwhile; but it cannot keep the process from ending.
-bool ThreadedLog::patient() { return !stopping_.load() || ++flush_tries_ < flush_tries_max; }
+// A reader that stalls may take its time, the rings drop meanwhile; but it cannot keep the process from ending, or the
+// next file from being opened.
+bool ThreadedLog::patient() {
+  const bool hurries = stopping_.load() || reopen_wanted_.load();
+  return !hurries || ++flush_tries_ <= flush_tries_max;
+}
 
+// What could not be opened is tried again with each round: its folder, or its reader, may be there by then.
 void ThreadedLog::reopen_if_asked() {
-  if (!reopen_wanted_.exchange(false)) return;
-  empty_rings();  // these belong to the old file
+  const bool asked = reopen_wanted_.load();
+  if (!asked && !open_again_) return;
+  if (asked) {
+    if (file_.is_open()) empty_rings();  // these belong to the old file
+    flush_tries_ = 0;
+    reopen_wanted_.store(false);  // before it is opened: asked again from here on, it is opened again
+  }
   std::string error;
-  if (!file_.open(path_, error)) failed_writes_ += 1;
+  open_again_ = file_.open(path_, error) != LogFile::Opening::done;
+  if (asked && open_again_) failed_writes_ += 1;
+}
+
+// A named pipe that has had no reader yet: lines stay in the rings, which drop when they are full.
+bool ThreadedLog::waits_for_reader(bool stopping) {
+  if (file_.is_open() || stopping) return false;
+  alarm_.wait(reader_wait_ms);
+  return true;
 }
 
 }  // namespace

@@ -1,9 +1,11 @@
 #include "observe/event_log.h"
 
+#include <poll.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <climits>
 
 #include "observe/text_escape.h"
 
@@ -52,12 +54,49 @@ void EventLog::write(Level level, std::string_view event, std::span<const Field>
   line += format_ == Format::json ? "}\n" : "\n";
 
   const std::lock_guard lock(mutex_);
+  if (stalled_ && !tell_dropped()) {
+    ++dropped_;
+  } else if (!put(line)) {
+    ++dropped_;
+  }
+}
+
+// The line that says how many are missing goes first: without it nothing is written.
+bool EventLog::tell_dropped() {
+  std::string line = torn_ ? "\n" : "";
+  std::string pairs;
+  std::string time;
+  append_rfc3339(time, clock_.wall());
+  append_pair(pairs, format_, "time", time);
+  append_pair(pairs, format_, "level", name(Level::warning));
+  append_pair(pairs, format_, "event", "events_dropped");
+  append_pair(pairs, format_, "count", std::to_string(dropped_));
+  line += pairs;
+  line += format_ == Format::json ? "}\n" : "\n";
+  if (!put(line)) return false;
+  stalled_ = false;
+  dropped_ = 0;
+  return true;
+}
+
+// pipe(7): a pipe that polls writable takes PIPE_BUF bytes without blocking. A reader that has stalled is waited for
+// once; from then on nothing waits until it takes bytes again.
+bool EventLog::put(std::string_view line) {
   for (std::string_view rest = line; !rest.empty();) {
-    const ssize_t taken = ::write(fd_, rest.data(), rest.size());
-    if (taken < 0 && errno == EINTR) continue;
-    if (taken <= 0) return;  // there is no place left to complain to
+    pollfd writable{.fd = fd_, .events = POLLOUT, .revents = 0};
+    const int ready = ::poll(&writable, 1, stalled_ ? 0 : patience_ms);
+    if (ready < 0 && errno == EINTR) continue;
+    const ssize_t taken = ready > 0 ? ::write(fd_, rest.data(), std::min<std::size_t>(rest.size(), PIPE_BUF)) : 0;
+    if (taken < 0 && (errno == EINTR || errno == EAGAIN)) continue;
+    if (taken <= 0) {
+      stalled_ = true;
+      torn_ = rest.size() < line.size();
+      return false;
+    }
     rest.remove_prefix(static_cast<std::size_t>(taken));
   }
+  torn_ = false;
+  return true;
 }
 
 }  // namespace ebb::observe

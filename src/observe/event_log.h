@@ -1,6 +1,7 @@
 // What the control plane tells its operator: started, configuration applied or refused, listener opened, certificate
-// near its end. One line per event, to standard error; any thread but a worker, since writing may block: those put
-// their events into an outbox (event_outbox.h). docs/event-log.md lists the events.
+// near its end. One line per event, to standard error; any thread but a worker, since writing may wait for a reader:
+// those put their events into an outbox (event_outbox.h). A reader that has stalled for a second loses events, which
+// are counted. docs/event-log.md lists the events.
 #pragma once
 
 #include <cstdint>
@@ -37,10 +38,17 @@ class EventLog {
   void write(Level level, std::string_view event, std::span<const Field> fields, base::WallTime at);
 
  private:
+  static constexpr int patience_ms = 1000;
+  bool put(std::string_view line);  // false: it was not taken whole
+  bool tell_dropped();
+
   const int fd_;
   const Format format_;
   const base::Clock& clock_;
-  std::mutex mutex_;  // lines of several writes stay whole
+  std::mutex mutex_;      // lines of several writes stay whole; guards what follows
+  bool stalled_ = false;  // the last line was not taken
+  bool torn_ = false;     // and only its begin is there
+  std::uint64_t dropped_ = 0;
 };
 
 }  // namespace ebb::observe

@@ -11,6 +11,16 @@
 #include <system_error>
 
 namespace ebb::observe {
+namespace {
+
+// fifo(7): to open one for writing without waiting fails with ENXIO while nobody has it open for reading. So does a
+// socket, which can never be opened.
+bool lacks_reader(const std::string& path, int error) {
+  struct stat facts{};
+  return error == ENXIO && ::stat(path.c_str(), &facts) == 0 && S_ISFIFO(facts.st_mode);
+}
+
+}  // namespace
 
 LogFile::~LogFile() { close(); }
 
@@ -19,34 +29,39 @@ void LogFile::close() {
   fd_ = -1;
 }
 
-bool LogFile::open(const std::string& path, std::string& error) {
+LogFile::Opening LogFile::open(const std::string& path, std::string& error) {
   const bool standard_output = path.empty() || path == "-";
-  const int fd = standard_output ? STDOUT_FILENO
-                                 : ::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY, 0640);
+  // Without waiting: a named pipe would be waited for until somebody reads it, and nobody may.
+  constexpr int flags = O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
+  const int fd = standard_output ? STDOUT_FILENO : ::open(path.c_str(), flags, 0640);
   struct stat facts{};
   if (fd < 0 || fstat(fd, &facts) != 0) {
-    error = path + ": " + std::generic_category().message(errno);
+    const int problem = errno;
+    error = path + ": " + std::generic_category().message(problem);
     if (fd > STDERR_FILENO) ::close(fd);
-    return false;
+    return lacks_reader(path, problem) ? Opening::lacks_reader : Opening::failed;
   }
   close();
   fd_ = fd;
   may_block_ = !S_ISREG(facts.st_mode);
   torn_ = false;
-  return true;
+  return Opening::done;
 }
 
 bool LogFile::wait_until_writable(const Patience& patience) {
   pollfd writable{.fd = fd_, .events = POLLOUT, .revents = 0};
+  int wait_ms = 0;
   for (;;) {
-    const int ready = poll(&writable, 1, poll_ms);
+    const int ready = poll(&writable, 1, wait_ms);
     if (ready > 0) return true;
     if (ready < 0 && errno != EINTR) return false;
     if (ready == 0 && !patience()) return false;
+    wait_ms = poll_ms;
   }
 }
 
 std::size_t LogFile::write(std::string_view lines, const Patience& patience) {
+  if (fd_ < 0) return 0;
   if (torn_ && write_some("\n", patience) == 0) return 0;
   torn_ = false;
   std::size_t done = 0;
@@ -61,8 +76,8 @@ std::size_t LogFile::write(std::string_view lines, const Patience& patience) {
 
 std::size_t LogFile::write_some(std::string_view bytes, const Patience& patience) {
   for (;;) {
-    // pipe(7): a pipe that polls writable takes PIPE_BUF bytes without blocking. O_NONBLOCK is no alternative: it
-    // would reach all processes that share our standard output.
+    // pipe(7): a pipe that polls writable takes PIPE_BUF bytes without blocking. For standard output O_NONBLOCK is no
+    // alternative: it would reach all processes that share it.
     if (may_block_ && !wait_until_writable(patience)) return 0;
     const std::size_t size = may_block_ ? std::min<std::size_t>(bytes.size(), PIPE_BUF) : bytes.size();
     const ssize_t taken = ::write(fd_, bytes.data(), size);

@@ -18,10 +18,12 @@ class LogFile {
   LogFile& operator=(const LogFile&) = delete;
   ~LogFile();
 
-  // "" or "-": standard output. On failure the file that was open stays open, and `error` is set.
-  bool open(const std::string& path, std::string& error);
+  // "" or "-": standard output. Never waits. Unless it is `done` the file that was open stays open, and `error` is set.
+  enum class Opening : std::uint8_t { done, failed, lacks_reader };  // lacks_reader: a named pipe that nobody reads yet
+  Opening open(const std::string& path, std::string& error);
+  bool is_open() const { return fd_ >= 0; }
 
-  // Asked each time the reader of a pipe has not taken anything for poll_ms; false: give up these bytes.
+  // Asked before each wait of poll_ms for the reader of a pipe; false: give up these bytes.
   using Patience = std::function<bool()>;
   static constexpr int poll_ms = 100;
 

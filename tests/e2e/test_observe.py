@@ -1,12 +1,19 @@
 """What the router says about itself: access log, metrics, health, and to whom."""
 
+import contextlib
+import fcntl
+import json
+import os
 import re
+import shutil
+import signal
+import subprocess
 
 import pytest
 
 import awkward
-from http1 import dial, request
-from router import configuration, wait_until
+from http1 import PATIENCE, dial, request
+from router import BINARY, Router, configuration, wait_until
 
 
 def test_access_log_line_tells_the_whole_exchange(router, backend):
@@ -40,6 +47,76 @@ def test_refused_requests_are_logged_with_their_cause(router, backend):
         client.send(b"GET / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n")
         assert client.read_response().status == 400
     assert one.logged(status=400, cause="client_bad_request")["fault"] == "client"
+
+
+LOGS_THAT_FAIL = ["a pipe that nobody reads", "a pipe whose reader never reads", "a full disk", "a directory", "a removed folder"]
+
+
+def break_log(kind, path, stack):
+    """Puts something else where the access log was."""
+    if kind == "a removed folder":
+        return shutil.rmtree(path.parent)
+    path.unlink()
+    if kind == "a directory":
+        path.mkdir()
+    elif kind == "a full disk":
+        path.symlink_to("/dev/full")
+    else:
+        os.mkfifo(path)
+        if kind == "a pipe whose reader never reads":
+            stack.callback(os.close, os.open(path, os.O_RDONLY | os.O_NONBLOCK))
+
+
+@pytest.mark.parametrize("kind", LOGS_THAT_FAIL)
+def test_serving_and_stopping_go_on_whatever_the_access_log_has_become(router, backend, tmp_path, kind):
+    path = tmp_path / "logs" / "access.log"
+    path.parent.mkdir()
+    one = router(configuration(backend(awkward.named("hello")).port, access_log={"format": "json", "path": str(path)}))
+    one.get("/before")
+    wait_until(lambda: "/before" in path.read_text(), what="the first line")
+    with contextlib.ExitStack() as stack:
+        break_log(kind, path, stack)
+        one.process.send_signal(signal.SIGUSR1)
+        for _ in range(3):
+            assert one.get("/after" + "x" * 1500).body == b"hello"
+        one.process.send_signal(signal.SIGUSR1)
+        assert one.get("/again").body == b"hello"
+        one.stop()
+
+
+def test_a_pipe_without_a_reader_keeps_neither_the_start_nor_its_first_lines(router, backend, tmp_path):
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    one = router(configuration(backend(awkward.named("hello")).port, access_log={"format": "json", "path": str(path)}))
+    assert one.get("/early").body == b"hello"
+    with open(path) as reader:
+        assert json.loads(reader.readline())["target"] == "/early"
+
+
+def test_a_stalled_reader_of_the_event_log_keeps_nothing_from_being_done(tmp_path, io, backend):
+    """Standard error is a full pipe: configurations are applied, and SIGTERM ends the router."""
+    ours, theirs = os.pipe()
+    fcntl.fcntl(theirs, fcntl.F_SETPIPE_SZ, 4096)
+    one = Router(tmp_path, configuration(backend(awkward.named("hello")).port), io)
+    one.write(one.settings)
+    one.process = subprocess.Popen([BINARY, "run", "-c", one.file], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=theirs)
+    try:
+        wait_until(one.ready, what="readiness")
+        os.set_blocking(theirs, False)
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                os.write(theirs, b"x")
+        os.set_blocking(theirs, True)
+        one.change(routes=[{"name": "changed", "backend": "service"}])
+        wait_until(lambda: one.metric("ebbgate_config_generation") == 2, what="the second configuration")
+        assert one.get().body == b"hello"
+        one.process.send_signal(signal.SIGTERM)
+        assert one.process.wait(PATIENCE) == 0
+    finally:
+        one.process.kill()
+        one.process.wait()
+        os.close(ours)
+        os.close(theirs)
 
 
 def test_metrics_count_by_route_backend_endpoint_code_and_cause(router, backend):

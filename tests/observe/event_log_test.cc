@@ -1,5 +1,6 @@
 #include "observe/event_log.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -43,6 +44,20 @@ TEST_F(Events, CutLongValues) {
   EventLog log(ends_[1], EventLog::Format::text, clock_);
   log.warning("long", {{"value", std::string(5000, 'x')}});
   EXPECT_TRUE(line().ends_with("x...(+904)\n"));
+}
+
+TEST_F(Events, ThatAStalledReaderDoesNotTakeAreDroppedAndCounted) {
+  EventLog log(ends_[1], EventLog::Format::text, clock_);
+  const std::string value(4000, 'x');
+  ASSERT_EQ(fcntl(ends_[1], F_SETPIPE_SZ, 4096), 4096);
+  for (int i = 0; i < 4; ++i) log.info("long", {{"value", value}});  // one is taken, and a begin of the next
+  std::string text;
+  while (text.find("events_dropped") == std::string::npos) {
+    text += line();
+    log.info("next", {});
+  }
+  EXPECT_NE(text.find("event=events_dropped count=3\n"), std::string::npos) << text;
+  EXPECT_EQ(text.find("xtime="), std::string::npos) << "the torn line was not ended";
 }
 
 }  // namespace
