@@ -222,7 +222,7 @@ void add_reap_options(CLI::App& command, ReapArguments& reap) {
       ->type_name("FILE");
   command.add_option("--gone", reap.gone, "peers that are gone besides: addresses, comma-separated")->type_name("LIST");
   CLI::Option* const once = command.add_flag("--once", reap.once, "one look, then leave");
-  command.add_flag("--dry-run", reap.dry_run, "end nothing, whatever the policy says");
+  command.add_flag("--dry-run", reap.dry_run, "end and arm nothing, whatever the policy says");
   command.add_flag("--arm", reap.arm, "give sockets that are allowed limits, also if the policy has no `arm`")
       ->excludes(once);
   command.add_flag("--json", reap.json, "with --once: lines of JSON instead of text")->needs(once);

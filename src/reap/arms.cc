@@ -10,6 +10,13 @@ namespace ebb::reap {
 void Arms::attach(const Policy& policy) {
   if (!policy.arm) return;
   const ConnectScopes found = connect_scopes(policy.allow);
+  if (!policy.act) {
+    events_.info("arming", {{"at_connect", "0"},
+                            {"would_arm_at_connect", std::to_string(found.scopes.size())},
+                            {"rows_armed_when_seen", "0"},
+                            {"remedy", "`act: true` in the policy, without --dry-run, and a restart"}});
+    return;
+  }
   std::string problem;
   if (!found.scopes.empty()) {
     auto attached = ConnectArms::attach(found.scopes, *policy.arm);
@@ -31,12 +38,15 @@ void Arms::attach(const Policy& policy) {
 }
 
 void Arms::set_policy(const Policy& policy) {
-  open_.reset();
-  if (policy.arm) open_.emplace(*policy.arm);
+  open_.reset();  // takes limits of stalls back
+  if (policy.arm) open_.emplace(*policy.arm, policy.act ? ArmDeed::set : ArmDeed::say);
+  if ((policy.arm && policy.act) || !at_connect_ || !at_connect_->attached()) return;
+  at_connect_->detach();
+  events_.warning("arming", {{"at_connect", "0"}, {"remedy", "restart the agent to arm sockets at connect again"}});
 }
 
 bool Arms::wants_sweep(const census::Sample& glanced) const {
-  if (!open_) return false;
+  if (!open_ || !open_->may_limit_stalls()) return false;
   if (open_->limits_stalls()) return true;
   const Outgoing outgoing(glanced);
   return std::ranges::any_of(glanced.sockets, [&outgoing](const census::Socket& socket) {
@@ -53,14 +63,17 @@ void Arms::sweep(const census::Sample& sample, const OpenArms::FindOwners& find_
     for (const ArmedProcess& each : swept.processes) totals_.add(each.counts);
     stalls_limited_ += swept.stalls_limited;
   }
-  for (const ArmedProcess& each : swept.processes) {
-    if (each.counts.armed == 0) continue;
-    events_.info("armed", {{"process", each.process.name},
-                           {"pid", std::to_string(each.process.pid)},
-                           {"sockets", std::to_string(each.counts.armed)},
-                           {"left_alone", std::to_string(each.counts.left_alone)},
-                           {"refused", std::to_string(each.counts.refused)}});
-  }
+  for (const ArmedProcess& each : swept.processes) tell(each);
+}
+
+void Arms::tell(const ArmedProcess& each) {
+  const std::uint64_t sockets = each.counts.armed + each.counts.would_arm;  // one of them is 0: a sweep does or says
+  if (sockets == 0) return;
+  events_.info(each.counts.armed > 0 ? "armed" : "would_arm", {{"process", each.process.name},
+                                                               {"pid", std::to_string(each.process.pid)},
+                                                               {"sockets", std::to_string(sockets)},
+                                                               {"left_alone", std::to_string(each.counts.left_alone)},
+                                                               {"refused", std::to_string(each.counts.refused)}});
 }
 
 void Arms::write_metrics(observe::MetricWriter& writer) const {
@@ -75,6 +88,9 @@ void Arms::write_metrics(observe::MetricWriter& writer) const {
   writer.counter("ebbgate_reap_armed_sockets", "Sockets of other programs that were given limits.");
   writer.sample({{"when", "connect"}}, at_connect(ArmCounter::armed));
   writer.sample({{"when", "open"}}, open.armed);
+  writer.counter("ebbgate_reap_would_arm_sockets",
+                 "Open sockets of other programs that would have been given limits, had the policy been to act.");
+  writer.sample({}, open.would_arm);
   writer.counter("ebbgate_reap_unarmed_sockets", "Sockets whose programs had set all limits themselves.");
   writer.sample({{"when", "connect"}}, at_connect(ArmCounter::left_alone));
   writer.sample({{"when", "open"}}, open.left_alone);

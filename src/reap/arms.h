@@ -20,10 +20,11 @@ class Arms {
  public:
   explicit Arms(observe::EventLog& events) : events_(events) {}
 
-  // While the process has the capability to load programs: they stay as they are until it ends, whatever later
-  // policies say. Does nothing if the policy does not arm.
+  // While the process has the capability to load programs: they keep their limits until it ends. Attaches nothing if
+  // the policy does not arm, or does not act.
   void attach(const Policy& policy);
 
+  // A policy that does not arm, or does not act, detaches the programs, which cannot be attached again.
   void set_policy(const Policy& policy);
   // Whether a sweep should follow a glance at some sockets: one has stalled and may have to be limited, or is limited
   // and may have recovered.
@@ -33,8 +34,10 @@ class Arms {
   void write_metrics(observe::MetricWriter& writer) const;  // from any thread
 
  private:
+  void tell(const ArmedProcess& each);
+
   observe::EventLog& events_;
-  std::optional<ConnectArms> at_connect_;
+  std::optional<ConnectArms> at_connect_;  // set by attach() alone: threads that write metrics read its counts
   std::optional<OpenArms> open_;
   mutable std::mutex mutex_;
   ArmCounts totals_;  // guarded, as what follows; of open sockets

@@ -20,6 +20,10 @@ class ConnectArms {
   // Needs CAP_BPF and CAP_NET_ADMIN, once. All scopes or none.
   static std::expected<ConnectArms, std::string> attach(std::span<const ConnectScope> scopes, const ArmLimits& limits);
 
+  // Sockets that are opened from now on are as their programs make them. The counts stay.
+  void detach() { links_.clear(); }
+  bool attached() const { return !links_.empty(); }
+
   std::uint64_t count(ArmCounter counter) const;
 
  private:

@@ -59,6 +59,10 @@ void OpenArms::arm(int twin, const census::Process& process, const census::Socke
     return;
   }
   ArmPlan plan = plan_arms(*options);
+  if (deed_ == ArmDeed::say) {
+    ++(plan.nothing() ? counts.left_alone : counts.would_arm);
+    return;
+  }
   const bool limited = options->user_timeout_ms == stall_timeout_ms(limits_);  // by one who did not come to lift it
   if (std::exchange(plan.user_timeout_in_stalls, false) || limited) stalls_.follow(process, socket, limited);
   if (plan.nothing()) {

@@ -15,13 +15,18 @@
 
 namespace ebb::reap {
 
+// Without `act` in the policy nothing is set, neither lasting limits nor limits of stalls.
+enum class ArmDeed : std::uint8_t { set, say };
+
 struct ArmCounts {
   std::uint64_t armed = 0;
+  std::uint64_t would_arm = 0;   // counted instead of `armed` by one that only says so
   std::uint64_t left_alone = 0;  // the program has set all of it itself
   std::uint64_t refused = 0;     // by the kernel; or the socket has ended meanwhile
 
   void add(const ArmCounts& other) {
     armed += other.armed;
+    would_arm += other.would_arm;
     left_alone += other.left_alone;
     refused += other.refused;
   }
@@ -39,12 +44,13 @@ struct ArmSweep {
 
 class OpenArms {
  public:
-  explicit OpenArms(const ArmLimits& limits) : limits_(limits), stalls_(limits) {}
+  OpenArms(const ArmLimits& limits, ArmDeed deed) : limits_(limits), deed_(deed), stalls_(limits) {}
 
   using FindOwners = std::function<census::Owners()>;  // costly: asked only if there is a new socket
   using Allows = std::function<bool(const census::Socket&, const census::Process&)>;
   // Of connections that programs of this machine have opened to others. The sample has listeners too.
   ArmSweep sweep(const census::Sample& sample, const FindOwners& find_owners, const Allows& allows);
+  bool may_limit_stalls() const { return deed_ == ArmDeed::set; }
   bool limits_stalls() const { return stalls_.any_limited(); }
 
  private:
@@ -54,6 +60,7 @@ class OpenArms {
   void arm(int twin, const census::Process& process, const census::Socket& socket, ArmCounts& counts);
 
   const ArmLimits limits_;
+  const ArmDeed deed_;
   StallLimits stalls_;
   std::unordered_set<std::uint64_t> seen_;  // cookies of the last sample
 };

@@ -93,7 +93,7 @@ struct LoopbackFormat {
 };
 
 inline constexpr Key<Policy> policy_keys[] = {
-    {"act", config::flag<&Policy::act>, "`false`: nothing is ended, and the log says what would be"},
+    {"act", config::flag<&Policy::act>, "`false`: no socket is ended or armed, and the log says what would be"},
     {"allow", allow_list, "sockets that may be touched; what no row matches never is"},
     {"end", config::section<&Policy::end, end_keys>, "why a socket is ended"},
     {"nodes", config::section<&Policy::nodes, nodes_keys>, "nodes that fall silent"},

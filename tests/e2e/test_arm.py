@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import socket
+import struct
 import subprocess
 import sys
 import threading
@@ -14,7 +15,7 @@ import pytest
 
 import namespaces
 from node_agent import ControlGroup, cgroup_root, node_agent
-from router import BINARY, wait_until
+from router import BINARY, promised, wait_until
 
 TCP_RTO_MAX_MS = 44
 BPF = 321  # the number of the system call on x86-64
@@ -142,7 +143,7 @@ def serve(cable):
 
 
 def policy(group):
-    return {"allow": [{"cgroup": [f"{group.name}/*"]}], "every": "1s", "nodes": {"watch": False}, "arm": {}}
+    return {"act": True, "allow": [{"cgroup": [f"{group.name}/*"]}], "every": "1s", "nodes": {"watch": False}, "arm": {}}
 
 
 def python(service, deed, before=(), after=(), host="10.99.0.2"):
@@ -168,6 +169,8 @@ ARMED = [1, 4, 1, 4, 8000]
 UNARMED = [0, 7200, 75, 9, 0]
 
 
+@pytest.mark.prompt
+@pytest.mark.leisurely
 def test_programs_with_default_options_notice_a_dead_peer(tmp_path, cable, group, programs, serve):
     quiet, talking = serve(), serve(talks=True)
     with node_agent(tmp_path, policy(group)) as agent:
@@ -191,12 +194,12 @@ def test_programs_with_default_options_notice_a_dead_peer(tmp_path, cable, group
         cable.cut(0)
         cut_at = time.monotonic()
         noticed = {}
-        while len(noticed) < len(armed) and time.monotonic() - cut_at < 3 * PROMISE:
+        while len(noticed) < len(armed) and time.monotonic() - cut_at < promised(3 * PROMISE):
             for name, process in armed.items():
                 if name not in noticed and process.poll() is not None:
                     noticed[name] = time.monotonic() - cut_at
             time.sleep(0.02)
-        assert noticed.keys() == armed.keys() and max(noticed.values()) < PROMISE, noticed
+        assert noticed.keys() == armed.keys() and max(noticed.values()) < promised(PROMISE), noticed
         for each in ("writes", "reads"):
             assert json.loads(armed[each].stdout.readline()) == errno.ETIMEDOUT
         time.sleep(max(0, PROMISE - (time.monotonic() - cut_at)))
@@ -238,13 +241,15 @@ def test_only_named_ports_and_never_loopback(tmp_path, cable, group, programs, s
     service, other = serve(), serve()
     local = cable.listen(host="127.0.0.1", side=cable.near)
     row = {"cgroup": [f"{group.name}/*"], "port": [service.port, local.getsockname()[1]]}
-    with node_agent(tmp_path, {"allow": [row], "arm": {"timeout": "20s"}}):
+    with node_agent(tmp_path, {"act": True, "allow": [row], "arm": {"timeout": "20s"}}):
         assert options_of(programs(python(service, "read"))) == [1, 4, 1, 4, 20000, rto(1000)]
         assert options_of(programs(python(other, "read"))) == [*UNARMED, rto(120000)]
         command = [sys.executable, "-c", PROGRAM, "127.0.0.1", str(local.getsockname()[1]), "read", "[]", "[]"]
         assert options_of(programs(command)) == [*UNARMED, rto(120000)]
 
 
+@pytest.mark.prompt
+@pytest.mark.leisurely
 def test_open_sockets_are_armed_by_conditions_that_the_kernel_does_not_know(tmp_path, cable):
     listener = cable.listen()
     one, other = cable.pair(listener, "10.99.0.2")
@@ -253,7 +258,7 @@ def test_open_sockets_are_armed_by_conditions_that_the_kernel_does_not_know(tmp_
     own.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, 33)
     ours = pathlib.Path("/proc/self/comm").read_text().strip()
     row = {"netns": [cable.near, cable.far], "process": [ours], "uid": [0]}
-    with node_agent(tmp_path, {"allow": [row], "every": "1s"}, arguments=["--arm"]) as agent:
+    with node_agent(tmp_path, {"act": True, "allow": [row], "every": "1s"}, arguments=["--arm"]) as agent:
         assert agent.event("arming") | {"at_connect": "0", "rows_armed_when_seen": "1"} == agent.event("arming")
         assert int(agent.event("armed", process=ours, pid=str(os.getpid()))["sockets"]) >= 1
         get = lambda which, name: which.getsockopt(socket.IPPROTO_TCP, name)  # noqa: E731
@@ -269,7 +274,67 @@ def test_open_sockets_are_armed_by_conditions_that_the_kernel_does_not_know(tmp_
         sent_at = time.monotonic()
         with pytest.raises(TimeoutError):
             one.recv(1)
-        assert time.monotonic() - sent_at < PROMISE
+        assert time.monotonic() - sent_at < promised(PROMISE)
+
+
+def programs_at(group):
+    """How many BPF programs for sockets (BPF_CGROUP_SOCK_OPS) are attached to the control group (BPF_PROG_QUERY)."""
+    folder = os.open(group.folder, os.O_RDONLY)
+    try:
+        attributes = bytearray(struct.pack("=IIIIQI", folder, 3, 0, 0, 0, 0) + bytes(100))
+        buffer = (namespaces.ctypes.c_char * len(attributes)).from_buffer(attributes)
+        assert namespaces.LIBC.syscall(BPF, 16, buffer, len(attributes)) == 0, os.strerror(namespaces.ctypes.get_errno())
+        return struct.unpack_from("=I", attributes, 24)[0]
+    finally:
+        os.close(folder)
+
+
+WITHOUT_ACT = {"a policy without act": ({}, []), "act: false": ({"act": False}, []), "--dry-run": ({"act": True}, ["--dry-run"])}
+
+
+@pytest.mark.parametrize("how", WITHOUT_ACT)
+def test_without_act_no_socket_of_another_program_is_touched(tmp_path, cable, group, programs, serve, how):
+    """Neither those that were open, nor new ones, nor those that stall."""
+    service = serve()
+    keepalive = [(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1), (6, socket.TCP_KEEPIDLE, 33)]
+    programs(python(service, "read"))
+    programs(python(service, "write", before=keepalive))
+    wait_until(lambda: len(service.open) == 2, seconds=20, what="both connections")
+    options = lambda: sorted(json.dumps(each["options"]) for each in conns(cable, "state=established", f"peer=10.99.0.2:{service.port}"))  # noqa: E731
+    before = options()
+    more, arguments = WITHOUT_ACT[how]
+    wanted = {each: value for each, value in policy(group).items() if each != "act"} | more
+    with node_agent(tmp_path, wanted, arguments=arguments) as agent:
+        assert programs_at(group) == 0
+        said = agent.event("arming")
+        assert (said["at_connect"], said["would_arm_at_connect"]) == ("0", "1"), said
+        wait_until(lambda: sum(int(each["sockets"]) for each in agent.all("would_arm")) == 2, seconds=30, what="both to be told")
+        assert options_of(programs(python(service, "read"))) == [*UNARMED, rto(120000)]
+        wait_until(lambda: sum(int(each["sockets"]) for each in agent.all("would_arm")) == 3, seconds=30, what="the third to be told")
+        cable.cut(0)
+        stalled = lambda: any(each["timer"] == "on" and each["timer_count"] > 1 for each in conns(cable, f"peer=10.99.0.2:{service.port}"))  # noqa: E731
+        wait_until(stalled, seconds=60, what="a stall")
+        looks = agent.metric("ebbgate_reap_looks_total")
+        wait_until(lambda: agent.metric("ebbgate_reap_looks_total") >= looks + 2, seconds=120, what="two looks at the stall")
+        assert set(options()) == set(before)
+        assert programs_at(group) == 0 and not agent.all("armed")
+        assert agent.metric('ebbgate_reap_armed_sockets_total{when="open"}') == agent.metric('ebbgate_reap_armed_sockets_total{when="connect"}') == 0
+        assert agent.metric("ebbgate_reap_would_arm_sockets_total") == 3 and agent.metric("ebbgate_reap_stalls_limited_total") == 0
+
+
+def test_a_policy_that_stops_acting_detaches_its_programs(tmp_path, cable, group, programs, serve):
+    service = serve()
+    with node_agent(tmp_path, policy(group)) as agent:
+        assert programs_at(group) == 1
+        assert options_of(programs(python(service, "read"))) == [*ARMED, rto(1000)]
+        agent.set_policy(json.loads(agent.policy_file.read_text()) | {"act": False})
+        agent.event("files_read")
+        assert programs_at(group) == 0
+        assert options_of(programs(python(service, "read"))) == [*UNARMED, rto(120000)]
+        agent.event("would_arm")
+        assert agent.metric('ebbgate_reap_armed_sockets_total{when="connect"}') == 1, "what was counted stays"
+        agent.set_policy(json.loads(agent.policy_file.read_text()) | {"act": True})
+        agent.event("armed")
 
 
 def conns(cable, *filters):
@@ -278,6 +343,8 @@ def conns(cable, *filters):
     return json.loads(done.stdout)["sockets"]
 
 
+@pytest.mark.prompt
+@pytest.mark.leisurely
 @pytest.mark.parametrize("language", ["go", "curl"])
 def test_stalls_of_open_sockets_with_keepalive_of_their_own_are_limited(tmp_path, cable, group, programs, serve, request, language):
     """The connection is older than the agent, and its program has chosen its keepalive: no lasting limit, but one while it stalls."""
@@ -303,7 +370,7 @@ def test_stalls_of_open_sockets_with_keepalive_of_their_own_are_limited(tmp_path
         cable.cut(0)
         cut_at = time.monotonic()
         client.wait(60)
-        assert time.monotonic() - cut_at < PROMISE
+        assert time.monotonic() - cut_at < promised(PROMISE)
         assert agent.metric("ebbgate_reap_stalls_limited_total") >= 2
 
 
