@@ -132,6 +132,7 @@ class ProbeByHand {
 
   void report(const canary::Leg& leg, const ProbeResult& result) {
     probes_ += 1;
+    if (result.reused) reused_ += 1;
     if (!result.good()) faults_[result.judgement.fault] += 1;
     if (arguments_.json) {
       print_json(leg, result);
@@ -233,12 +234,14 @@ class ProbeByHand {
       bad += count;
     }
     fmt::print("{} probes, {} good{}\n", probes_, probes_ - bad, words);
+    if (arguments_.reuse && reused_ == 0) fmt::print("no connection was used a second time: its peer ended each one\n");
   }
 
   const CanaryProbeArguments& arguments_;
   canary::ProberOptions options_;
   std::uint64_t left_ = 0;
   std::uint64_t probes_ = 0;
+  std::uint64_t reused_ = 0;
   std::map<canary::Fault, std::uint64_t> faults_;
 };
 

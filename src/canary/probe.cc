@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cerrno>
 #include <cstring>
 #include <utility>
 
@@ -215,7 +216,8 @@ Probe::Ending Probe::ask_again() {
   return begin_asking();
 }
 
-// A peer may end a kept connection at any time (RFC 9112 section 9.5). What it had answered stands.
+// A peer may end a kept connection at any time (RFC 9112 section 9.5). What it had answered stands. To reset it is no
+// right of anybody: section 9.6 tells how to close without one.
 bool Probe::closed_instead_of_reused() const { return answered_ != nullptr && !dialogue_->begun(); }
 
 ProbeResult Probe::end_without_reuse() {
@@ -251,10 +253,12 @@ Probe::Ending Probe::on_failed(const base::Error& error) {
     case Stage::securing: return end({Fault::tls_handshake, "reset within the handshake"});
     case Stage::asking: break;
   }
-  if (closed_instead_of_reused()) return end_without_reuse();
+  // tcp_reset(): a reset behind a FIN is EPIPE. Our question had crossed that FIN.
+  if (closed_instead_of_reused() && error.sys == EPIPE) return end_without_reuse();
   if (error.cause == Cause::resource_limit) return end({Fault::unable, words(error)});
   if (std::string_view(error.where) == "send") return end({Fault::write, words(error)});
-  return end({Fault::reset, dialogue_->begun() ? "reset within the answer" : "reset without an answer"});
+  if (dialogue_->begun()) return end({Fault::reset, "reset within the answer"});
+  return end({Fault::reset, result_.reused ? "reset when the connection was used again" : "reset without an answer"});
 }
 
 ProbeResult Probe::on_timeout() {

@@ -153,6 +153,14 @@ TEST_F(ProberTest, PeerThatClosesInsteadOfASecondAnswerIsInItsRight) {
   EXPECT_EQ(prober_->facts().legs[0].last->answer.pod, "canary-1");
 }
 
+TEST_F(ProberTest, PeerThatResetsInsteadOfASecondAnswerIsNot) {
+  stand_in_.answers_per_connection = 1;
+  stand_in_.resets = true;
+  start({Protocol::http1_reused});
+  EXPECT_EQ(faults(), all(Fault::reset, 1));
+  EXPECT_EQ(prober_->facts().legs[0].last->judgement.detail, "reset when the connection was used again");
+}
+
 TEST_F(ProberTest, SecondAnswerThatIsWrongIsAFault) {
   stand_in_.second_status = 503;
   start();

@@ -46,6 +46,7 @@ class StandIn final : public reactor::Handler {
   std::string digest = "old";
   bool keeps = true;                     // connections that may be kept
   int answers_per_connection = INT_MAX;  // of HTTP/1; then it is closed without a word
+  bool resets = false;                   // instead of that close
   std::optional<int> second_status;      // of HTTP/1: of all answers on a connection but the first
   bool clings = false;                   // to connections that the peer has finished
   std::uint64_t requests = 0;
@@ -139,7 +140,9 @@ class StandIn final : public reactor::Handler {
     requests += 1;
     guest.answers += 1;
     if (trick == Trick::reset) return drop(number, reactor::CloseMode::reset);
-    if (trick == Trick::close || guest.answers > answers_per_connection) return drop(number, reactor::CloseMode::flush);
+    const bool spent = guest.answers > answers_per_connection;
+    if (spent && resets) return drop(number, reactor::CloseMode::reset);
+    if (trick == Trick::close || spent) return drop(number, reactor::CloseMode::flush);
     if (trick == Trick::garbage) return send(guest, "220 mail.example.com ESMTP\r\n");
     const wire::Field* const key = head.fields.find("sec-websocket-key");
     const bool closes = (!head.keep_alive || !keeps) && !clings;

@@ -281,14 +281,31 @@ def test_connection_is_used_again(backend):
     assert len({request.get("Ebbgate-Canary") for request in one.requests}) == 5
 
 
+def test_reset_of_the_second_request_is_a_fault(backend):
+    """A server that answers each first request of a connection and resets each second one."""
+    def serve(stream, served):
+        stream.send(right_answer(stream.read_request()))
+        stream.read_request()
+        stream.reset()
+
+    one = backend(serve)
+    found = results("--reuse", "--count", 4, "--every", "10ms", http_url(one.port))
+    assert [(each["fault"], each["detail"]) for each in found] == [("reset", "reset when the connection was used again")] * 4
+    text = probe("--reuse", "--count", 4, "--every", "10ms", http_url(one.port))
+    assert text.returncode == 1 and "4 probes, 0 good; 4 reset\n" in text.stdout
+
+
 def test_connection_that_was_closed_meanwhile_is_made_anew(backend):
     def serve(stream, served):
         served.requests.append(request := stream.read_request())
+        stream.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_CORK, 1)  # the answer leaves together with the end
         stream.send(right_answer(request))
+        stream.finish_sending()
 
-    one = backend(lambda stream, served: (serve(stream, served), stream.finish_sending()))
+    one = backend(serve)
     found = results("--reuse", "--count", 3, "--every", "500ms", http_url(one.port))
     assert [(each["fault"], each["reused"]) for each in found] == [("none", False)] * 3
+    assert "no connection was used a second time" in probe("--reuse", "--count", 2, "--every", "10ms", http_url(one.port)).stdout
 
 
 def test_fresh_connections_are_closed(backend):
