@@ -83,6 +83,7 @@ class ReapCommand {
     reap::Truth truth;
     if (!truth_path().empty()) {
       auto loaded = reap::load_truth(truth_path());
+      if (watch_ != nullptr && !watch_->current()) return {};  // overtaken: the watch calls again
       if (!loaded) return std::unexpected(loaded.error());
       truth = std::move(*loaded);
     }
@@ -143,7 +144,15 @@ class ReapCommand {
 
   void watch(std::vector<std::string> files) {
     if (watch_ != nullptr) return watch_->set_files(std::move(files));
-    auto started = config::Watch::start(std::move(files), [this] { ::eventfd_write(changed_.get(), 1); });
+    const auto held = [this](const std::string& file, base::Duration waiting) {
+      events_.warning("file_held_open",
+                      {{"file", file},
+                       {"waiting_s", std::to_string(base::to_ms(waiting) / 1000)},
+                       {"reason", "another process has it open for writing, so it may be incomplete"},
+                       {"remedy", "let its writer close it, or replace it by renaming another file"}});
+    };
+    auto started =
+        config::Watch::start(std::move(files), [this] { ::eventfd_write(changed_.get(), 1); }, {.held = held});
     if (started) {
       watch_ = std::move(*started);
       return;

@@ -6,7 +6,17 @@ namespace ebb::app {
 
 void Reload::watch() {
   std::lock_guard lock(mutex_);
-  auto started = config::Watch::start({path_}, [this] { now(); });
+  const auto changed = [this] {
+    std::lock_guard lock(mutex_);
+    load();
+  };
+  const auto held = [this](const std::string& file, base::Duration waiting) {
+    events_.warning("file_held_open", {{"file", file},
+                                       {"waiting_s", std::to_string(base::to_ms(waiting) / 1000)},
+                                       {"reason", "another process has it open for writing, so it may be incomplete"},
+                                       {"remedy", "let its writer close it, or send SIGHUP to read it as it is"}});
+  };
+  auto started = config::Watch::start({path_}, changed, {.held = held});
   if (started) {
     watch_ = std::move(*started);
     return;
@@ -25,7 +35,9 @@ void Reload::serve(Rollout& rollout, const config::Startup& running, const std::
     missed = std::exchange(missed_, false);
     follow(files);
   }
-  if (missed) now();
+  if (!missed) return;
+  std::lock_guard lock(mutex_);
+  load();
 }
 
 void Reload::follow(std::vector<std::string> files) {
@@ -49,17 +61,27 @@ std::vector<int> Reload::descriptors() {
 
 void Reload::now() {
   std::lock_guard lock(mutex_);
+  if (watch_ != nullptr) watch_->accept();
+  load(true);
+}
+
+void Reload::load(bool as_they_are) {
   if (rollout_ == nullptr) {
     missed_ = true;
     return;
   }
+  const auto still_current = [this] { return watch_ == nullptr || watch_->current(); };
   auto loaded = config::load(path_);
-  if (!loaded) return rollout_->refuse(config::text_of(loaded.error()));
+  if (!loaded) {
+    if (still_current()) rollout_->refuse(config::text_of(loaded.error()));
+    return;
+  }
   for (const std::string& difference : config::needs_restart(running_, loaded->startup)) {
     events_.warning("needs_restart", {{"setting", difference}});
   }
   follow(config::files_of(loaded->model));
-  rollout_->apply(std::move(*loaded));
+  if (as_they_are && watch_ != nullptr) watch_->accept();  // files too that the configuration names only now
+  rollout_->apply(std::move(*loaded), still_current);
 }
 
 }  // namespace ebb::app

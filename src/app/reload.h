@@ -1,5 +1,5 @@
 // Reads the file again when it, or a certificate that it names, has changed, and rolls the result out. A file that is
-// wrong is refused whole; the old configuration keeps serving.
+// wrong is refused whole; the old configuration keeps serving. Files that are being written are waited for.
 //
 //   watch() -> the file is read for the first time -> serve() -> stop()
 //
@@ -25,12 +25,13 @@ class Reload {
   void watch();
   // `running`: what the process was started with. The files are those of the configuration that serves now.
   void serve(Rollout& rollout, const config::Startup& running, const std::vector<std::string>& files);
-  void now();                      // any thread
+  void now();                      // whatever the files are now, complete or not; any thread
   void stop();                     // joins the watch; after it, only now() reloads
   std::vector<int> descriptors();  // that the watch holds open; any thread
 
  private:
   void follow(std::vector<std::string> files);
+  void load(bool as_they_are = false);  // files are read though somebody has them open for writing
 
   const std::string path_;
   observe::EventLog& events_;

@@ -5,11 +5,13 @@
 
 namespace ebb::app {
 
-bool Rollout::apply(config::Loaded loaded) {
+bool Rollout::apply(config::Loaded loaded, const std::function<bool()>& still_current) {
   gate::Configuration next;
   CanaryLegs legs;
   std::string reason;
-  if (!build(loaded, next, legs, reason)) {
+  const bool built = build(loaded, next, legs, reason);
+  if (still_current != nullptr && !still_current()) return false;
+  if (!built) {
     refuse(reason);
     return false;
   }

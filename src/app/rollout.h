@@ -2,6 +2,7 @@
 // one thread at a time; the status may be read by any.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -39,7 +40,9 @@ class Rollout {
         events_(events),
         clock_(clock) {}
 
-  bool apply(config::Loaded loaded);
+  // `still_current` is asked once all files are read: if it says no, nothing changes and nothing is said, because
+  // they were overtaken.
+  bool apply(config::Loaded loaded, const std::function<bool()>& still_current = nullptr);
   void refuse(const std::string& reason);
   RolloutStatus status() const;
   wire::TicketKeys& tickets() { return *tickets_; }

@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <iterator>
 #include <ranges>
+#include <utility>
 
 namespace ebb::config {
 
@@ -19,6 +20,7 @@ namespace {
 constexpr int quiet_ms = 20;
 constexpr int quiet_rounds_max = 3;  // a folder that is never quiet delays a change by 60 ms at most
 constexpr int links_max = 40;        // as the kernel's own limit (ELOOP)
+constexpr int look_again_ms = 250;   // while a file is not complete; its writer's close wakes us earlier
 
 // Not IN_MODIFY: a file that is being rewritten in place is looked at when its writer closes it, because half a file
 // can be valid and mean something else. IN_CREATE is for symbolic and hard links. The *_SELF events say that the
@@ -27,15 +29,17 @@ constexpr std::uint32_t events = IN_CLOSE_WRITE | IN_MOVED_TO | IN_CREATE | IN_D
 
 std::int64_t nanoseconds(const timespec& time) { return time.tv_sec * std::int64_t{1'000'000'000} + time.tv_nsec; }
 
-void drain(int descriptor) {
-  alignas(inotify_event) char buffer[16384];
-  while (::read(descriptor, buffer, sizeof(buffer)) > 0) {
-  }
+// Whether what came to be at this path is complete as it is: a link, or a second name of a file that existed.
+bool is_link(const std::string& path) {
+  struct stat status = {};
+  if (::lstat(path.c_str(), &status) != 0) return false;
+  return S_ISLNK(status.st_mode) || (S_ISREG(status.st_mode) && status.st_nlink > 1);
 }
 
 }  // namespace
 
-base::Result<std::unique_ptr<Watch>> Watch::start(std::vector<std::string> files, std::function<void()> changed) {
+base::Result<std::unique_ptr<Watch>> Watch::start(std::vector<std::string> files, std::function<void()> changed,
+                                                  WatchOptions options) {
   const int inotify = ::inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
   if (inotify < 0) return base::fail(base::Cause::resource_limit, "inotify_init1", errno);
   const int wake = ::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
@@ -44,14 +48,14 @@ base::Result<std::unique_ptr<Watch>> Watch::start(std::vector<std::string> files
     ::close(inotify);
     return base::fail(base::Cause::resource_limit, "eventfd", error);
   }
-  std::unique_ptr<Watch> watch(new Watch(inotify, wake, std::move(changed)));
+  std::unique_ptr<Watch> watch(new Watch(inotify, wake, std::move(changed), std::move(options)));
   watch->set_files(std::move(files));
   watch->thread_ = std::thread([&self = *watch] { self.run(); });
   return watch;
 }
 
-Watch::Watch(int inotify, int wake, std::function<void()> changed)
-    : inotify_(inotify), wake_(wake), changed_(std::move(changed)) {}
+Watch::Watch(int inotify, int wake, std::function<void()> changed, WatchOptions options)
+    : inotify_(inotify), wake_(wake), changed_(std::move(changed)), options_(std::move(options)) {}
 
 Watch::~Watch() {
   {
@@ -66,11 +70,16 @@ Watch::~Watch() {
 
 void Watch::set_files(std::vector<std::string> files) {
   const std::lock_guard lock(mutex_);
-  std::map<std::string, Version> wanted;
-  for (std::string& file : files) {
-    const auto known = files_.find(file);
-    const Version version = known != files_.end() ? known->second : version_of(file);
-    wanted.emplace(std::move(file), version);
+  std::map<std::string, File> wanted;
+  for (std::string& path : files) {
+    const auto known = files_.find(path);
+    File file;
+    if (known != files_.end()) {
+      file = known->second;
+    } else if (options_.writers(path) != Writers::some) {
+      file.taken = version_of(path);
+    }
+    wanted.emplace(std::move(path), file);
   }
   if (std::ranges::equal(wanted | std::views::keys, files_ | std::views::keys)) return;
   files_ = std::move(wanted);
@@ -78,18 +87,51 @@ void Watch::set_files(std::vector<std::string> files) {
   ::eventfd_write(wake_, 1);  // a folder that was not watched until now may have changed in between
 }
 
+bool Watch::current() {
+  const std::lock_guard lock(mutex_);
+  for (const auto& [path, file] : files_) {
+    const Version now = version_of(path);
+    if (now.inode == 0 || now == file.taken) continue;
+    ::eventfd_write(wake_, 1);
+    return false;
+  }
+  return true;
+}
+
+void Watch::accept() {
+  const std::lock_guard lock(mutex_);
+  for (auto& [path, file] : files_) {
+    file.taken = version_of(path);
+    file.waits = false;
+  }
+}
+
 void Watch::run() {
-  while (wait(-1)) {
-    settle();
+  for (;;) {
+    const bool told = wait(patience_ms());
+    if (told) settle();
+    bool changed = false;
     {
       const std::lock_guard lock(mutex_);
       if (stopping_) return;
       // Watches first, then a look: what changes in between raises a new event.
-      watch_folders();
-      if (!take_changes()) continue;
+      if (told) watch_folders();
+      changed = take_changes();
     }
-    changed_();
+    if (changed) {
+      changed_();
+    } else {
+      report_held();
+    }
   }
+}
+
+int Watch::patience_ms() {
+  const std::lock_guard lock(mutex_);
+  const auto waits = [](const auto& entry) { return entry.second.waits; };
+  if (std::ranges::any_of(files_, waits)) return look_again_ms;
+  // No event tells of a writer that has written and stays: a look does.
+  return static_cast<int>(std::max<std::int64_t>(base::to_ms(options_.report_after), 1));
 }
 
 bool Watch::wait(int timeout_ms) {
@@ -98,8 +140,10 @@ bool Watch::wait(int timeout_ms) {
   do {
     ready = ::poll(descriptors, 2, timeout_ms);
   } while (ready < 0 && errno == EINTR);
-  drain(inotify_);
-  drain(wake_);
+  if (ready == 0) return false;  // an event that comes now is told by the next call
+  take_events();
+  eventfd_t count = 0;
+  ::eventfd_read(wake_, &count);
   return ready > 0;
 }
 
@@ -113,17 +157,40 @@ void Watch::settle() {
   }
 }
 
+void Watch::take_events() {
+  alignas(inotify_event) char buffer[16384];
+  ssize_t size = 0;
+  while ((size = ::read(inotify_, buffer, sizeof(buffer))) > 0) {
+    const std::lock_guard lock(mutex_);
+    for (const char* at = buffer; at < buffer + size;) {
+      const auto* event = reinterpret_cast<const inotify_event*>(at);
+      at += sizeof(inotify_event) + event->len;
+      take_event(event->wd, event->mask, event->len > 0 ? event->name : "");
+    }
+  }
+}
+
+// Only where the kernel does not tell about writers does it matter which name an event is for.
+void Watch::take_event(int watch, std::uint32_t mask, const std::string& name) {
+  for (const Step& step : steps_) {
+    if (step.watch != watch || std::filesystem::path(step.path).filename() != name) continue;
+    const bool completes =
+        (mask & (IN_CLOSE_WRITE | IN_MOVED_TO)) != 0 || ((mask & IN_CREATE) != 0 && is_link(step.path));
+    const auto file = files_.find(step.file);
+    if (completes && file != files_.end()) file->second.was_completed = true;
+  }
+}
+
 // Anew each time, because a path may lead through other folders now (Kubernetes swaps the link `..data`). Removing a
 // watch raises IN_IGNORED, which would wake us for ever; so one that is still wanted stays.
 void Watch::watch_folders() {
-  std::vector<int> before = std::move(watches_);
-  watches_.clear();
-  for (const auto& [file, version] : files_) add_folders_of(file);
-  std::ranges::sort(watches_);
-  const auto duplicates = std::ranges::unique(watches_);
-  watches_.erase(duplicates.begin(), duplicates.end());
-  for (const int watch : before) {
-    if (!std::ranges::binary_search(watches_, watch)) ::inotify_rm_watch(inotify_, watch);
+  const std::vector<Step> before = std::exchange(steps_, {});
+  for (const auto& [path, file] : files_) add_folders_of(path);
+  std::ranges::sort(steps_, {}, &Step::watch);
+  int removed = -1;
+  for (const Step& step : before) {
+    if (step.watch == removed || std::ranges::binary_search(steps_, step.watch, {}, &Step::watch)) continue;
+    ::inotify_rm_watch(inotify_, removed = step.watch);
   }
 }
 
@@ -132,12 +199,13 @@ void Watch::add_folders_of(const std::string& file) {
   std::error_code error;
   std::optional<std::filesystem::path> path = std::filesystem::absolute(file, error);
   if (error) return;
-  for (int link = 0; link < links_max && path; ++link) path = add_folder_on_the_way(*path);
+  for (int link = 0; link < links_max && path; ++link) path = add_folder_on_the_way(*path, file);
 }
 
 // Walks down until the first link, and returns the path with that link replaced by what it holds; or to the end, or
 // to where nothing exists (yet): the folder above tells when it comes.
-std::optional<std::filesystem::path> Watch::add_folder_on_the_way(const std::filesystem::path& path) {
+std::optional<std::filesystem::path> Watch::add_folder_on_the_way(const std::filesystem::path& path,
+                                                                  const std::string& file) {
   std::filesystem::path folder = path.root_path();
   const std::filesystem::path below = path.relative_path();
   for (auto part = below.begin(); part != below.end(); ++part) {
@@ -149,7 +217,7 @@ std::optional<std::filesystem::path> Watch::add_folder_on_the_way(const std::fil
       continue;
     }
     const int watch = ::inotify_add_watch(inotify_, folder.c_str(), events);
-    if (watch >= 0) watches_.push_back(watch);
+    if (watch >= 0) steps_.push_back({watch, next.string(), file});
     if (kind != std::filesystem::file_type::symlink) return std::nullopt;
     std::filesystem::path target = folder / std::filesystem::read_symlink(next, error);
     if (error) return std::nullopt;
@@ -160,15 +228,57 @@ std::optional<std::filesystem::path> Watch::add_folder_on_the_way(const std::fil
 }
 
 bool Watch::take_changes() {
+  const base::Instant now = clock_.now();
   bool changed = false;
-  for (auto& [file, version] : files_) {
-    const Version now = version_of(file);
+  bool complete = true;
+  for (auto& [path, file] : files_) {
+    look_at(path, file, now);
     // A file that is missing is about to come back, or else there is nothing to read.
-    if (now.inode == 0 || now == version) continue;
-    version = now;
+    if (file.seen.inode == 0 || file.seen == file.taken) {
+      file.waits = false;
+      continue;
+    }
     changed = true;
+    complete &= is_complete(path, file, now);
   }
-  return changed;
+  if (!changed || !complete) return false;
+  for (auto& [path, file] : files_) {
+    if (file.seen.inode != 0) file.taken = file.seen;
+    file.waits = false;
+  }
+  return true;
+}
+
+void Watch::look_at(const std::string& path, File& file, base::Instant now) const {
+  const Version version = version_of(path);
+  if (version != std::exchange(file.seen, version)) file.seen_since = now;
+  if (std::exchange(file.was_completed, false)) file.completed = version;
+}
+
+bool Watch::is_complete(const std::string& path, File& file, base::Instant now) const {
+  const Writers writers = options_.writers(path);
+  const bool settled = file.completed == file.seen || now - file.seen_since >= options_.settling;
+  if (writers == Writers::none || (writers == Writers::unknown && settled)) return true;
+  if (!std::exchange(file.waits, true)) {
+    file.waits_since = now;
+    file.report_at = now + options_.report_after;
+  }
+  return false;
+}
+
+void Watch::report_held() {
+  std::vector<std::pair<std::string, base::Duration>> held;
+  {
+    const std::lock_guard lock(mutex_);
+    const base::Instant now = clock_.now();
+    for (auto& [path, file] : files_) {
+      if (!file.waits || now < file.report_at) continue;
+      file.report_at = now + options_.report_every;
+      held.emplace_back(path, now - file.waits_since);
+    }
+  }
+  if (options_.held == nullptr) return;
+  for (const auto& [path, waiting] : held) options_.held(path, waiting);
 }
 
 Watch::Version Watch::version_of(const std::string& file) {

@@ -25,6 +25,7 @@ constexpr SyscallRule syscalls[] = {
     {SYS_close},
     {SYS_openat},
     {SYS_fstat},
+    {SYS_fstatfs},
     {SYS_newfstatat},
     {SYS_statx},
     {SYS_lseek},

@@ -5,6 +5,7 @@
 #include "config/document.h"
 #include "config/file.h"
 #include "config/keys.h"
+#include "config/writers.h"
 #include "reap/formats.h"
 #include "reap/key_tables.h"
 
@@ -121,6 +122,11 @@ void refuse_doubles(Reader& reader, const Node& root, const Truth& truth) {
 }  // namespace
 
 std::expected<Truth, config::Diagnostics> load_truth(const std::string& path) {
+  // A list that lacks endpoints ends living connections.
+  if (config::writers_of(path) == config::Writers::some) {
+    return std::unexpected(config::Diagnostics{{path, 0, 0, "", "another process has it open for writing",
+                                                "let its writer close it, or replace it by renaming another file"}});
+  }
   const auto text = config::read_file(path, file_bytes_max);
   if (!text) {
     return std::unexpected(config::Diagnostics{{path, 0, 0, "", text.error(), "give the path of a readable file"}});

@@ -1,22 +1,27 @@
 """The file changes, the router follows, connections do not notice; or it refuses, and nothing changes."""
 
 import copy
+import os
 import pathlib
+import resource
 import shutil
+import signal
 import socket
 import ssl
 import statistics
+import subprocess
+import threading
 import time
 
 import pytest
 
 import awkward
-from http1 import PATIENCE, request, response, trusting_context
+from http1 import PATIENCE, Closed, request, response, trusting_context
 from router import PORTS, configuration, endpoint, promised, wait_until
 from router import backend as backend_of
 
 
-def refused(port):
+def refused(port, address="127.0.0.1"):
     with socket.socket() as probe:
         return probe.connect_ex(("127.0.0.1", port)) != 0
 
@@ -50,6 +55,63 @@ def test_file_written_in_place_is_noticed_too(router, backend):
     text = one.file.read_text().replace(str(services[0].port), str(services[1].port))
     one.file.write_text(text)
     wait_until(lambda: one.get().body == b"b", what="the change")
+
+
+def revocation_list(directory, authority):
+    """Of nobody, by this authority."""
+    (directory / "index.txt").write_text("")
+    (directory / "ca.conf").write_text(f"[ca]\ndefault_ca = x\n[x]\ndatabase = {directory / 'index.txt'}\ndefault_md = sha256\ndefault_crl_days = 30\n")
+    subprocess.run(["openssl", "ca", "-gencrl", "-config", directory / "ca.conf", "-cert", authority["cert"], "-keyfile", authority["key"],
+                    "-out", directory / "revoked.pem"], check=True, capture_output=True)
+    return directory / "revoked.pem"
+
+
+@pytest.mark.parametrize("kind", ["configuration", "certificate", "key", "revocations"])
+def test_file_is_not_read_before_its_writer_closes_it(router, backend, certificates, tmp_path, kind):
+    """Its writer is slow, and other files in the folder change meanwhile."""
+    folder = tmp_path / "watched"
+    folder.mkdir()
+    pair = {name: str(shutil.copy(path, folder)) for name, path in certificates("slow", "rsa", "localhost").items()}
+    settings = configuration(backend(awkward.named("a")).port)
+    settings["listeners"][0].update(protocol="https", certificates=[pair], client_certificates={
+        "mode": "optional", "ca": pair["cert"], "crl": str(revocation_list(folder, pair))})
+    one = router(settings)
+    files = {"configuration": one.file, "certificate": folder / "slow.pem", "key": folder / "slow.key", "revocations": folder / "revoked.pem"}
+    file, generation = files[kind], one.metric("ebbgate_config_generation")
+    content = file.read_bytes()
+    with open(file, "wb") as writer:
+        for start in range(0, len(content), len(content) // 8):
+            writer.write(content[start:start + len(content) // 8])
+            writer.flush()
+            (file.parent / "neighbour.txt").write_text("changed")
+            time.sleep(0.1)  # long enough for a router that looks to see half a file; a slow one passes all the same
+        assert one.metric("ebbgate_config_generation") == generation and "refused" not in one.error_text(), one.error_text()
+    wait_until(lambda: one.metric("ebbgate_config_generation") > generation, what="the change")
+    assert "refused" not in one.error_text()
+    assert one.get(tls=trusting_context()).body == b"a"
+
+
+def test_file_that_stays_open_is_reported_and_read_on_demand(router, backend):
+    services = [backend(awkward.named(name)) for name in "ab"]
+    one = router(configuration(services[0].port))
+    text = one.file.read_text().replace(str(services[0].port), str(services[1].port))
+    with open(one.file, "w") as writer:
+        writer.write(text)
+        writer.flush()
+        (one.file.parent / "neighbour.txt").write_text("changed")
+        wait_until(lambda: "event=file_held_open" in one.error_text(), what="the warning")
+        assert one.get().body == b"a"
+        one.process.send_signal(signal.SIGHUP)
+        wait_until(lambda: one.get().body == b"b", what="the change")
+
+
+def test_file_that_stays_open_is_reported_though_nothing_else_changes(router, backend):
+    one = router(configuration(backend(awkward.named("a")).port))
+    text = one.file.read_text()
+    with open(one.file, "r+") as writer:
+        writer.write("# written, and not closed\n" + text)
+        writer.flush()
+        wait_until(lambda: "event=file_held_open" in one.error_text(), what="the warning")
 
 
 BROKEN = {

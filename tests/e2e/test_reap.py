@@ -261,6 +261,27 @@ def test_a_file_that_is_wrong_is_refused_whole_and_the_old_one_stays(wire, reape
     assert end_of(pair[0])[1] == errno.ECONNABORTED
 
 
+def test_a_list_that_is_being_rewritten_is_not_believed(wire, reaper, tmp_path):
+    """In place and slowly, while other files in the folder change: half of it lacks endpoints that live."""
+    town = Town(wire)
+    first, second, stale = (town.pair(host) for host in ("10.99.0.7", "10.99.0.8", "10.99.0.9"))
+    one = reaper({}, service(town.at("10.99.0.7"), town.at("10.99.0.8"), town.at("10.99.0.9")))
+    assert lives(first) and lives(second) and lives(stale)
+    lines = ["services:", "- name: shop", "  endpoints:", *(f"  - address: {host}:{town.port}" for host in ("10.99.0.7", "10.99.0.8"))]
+    with open(one.truth_file, "w") as writer:
+        for line in lines:
+            writer.write(line + "\n")
+            writer.flush()
+            (tmp_path / "neighbour.txt").write_text("changed")
+            time.sleep(0.3)  # long enough for a reaper that looks to see half a list; a slow one passes all the same
+        once = subprocess.run([BINARY, "reap", "--policy", one.policy_file, "--once", "--dry-run"], capture_output=True, text=True)
+        assert once.returncode == 1 and "open for writing" in once.stderr, once
+        assert lives(first) and lives(second) and lives(stale)
+        assert not one.events("ended", "endpoints_refused")
+    assert end_of(stale[0])[1] == errno.ECONNABORTED
+    assert lives(first) and lives(second)
+
+
 def test_wrong_files_and_words_are_explained(tmp_path):
     def refused(policy, *arguments, status=1):
         (tmp_path / "reap.yaml").write_text(policy)

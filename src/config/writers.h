@@ -1,0 +1,19 @@
+// Whether another process has a file open for writing. Half a file can be valid and mean something else: a shorter list
+// of endpoints, a list of revoked certificates that is not complete.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace ebb::config {
+
+enum class Writers : std::uint8_t {
+  none,
+  some,
+  unknown,  // the kernel does not tell this process (another's file without CAP_LEASE, a network file system)
+};
+
+// A path that leads to no regular file has no writers.
+Writers writers_of(const std::string& path);
+
+}  // namespace ebb::config
