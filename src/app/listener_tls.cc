@@ -25,8 +25,9 @@ std::expected<std::shared_ptr<const wire::ServerContext>, config::Diagnostics> b
   if (listener.http2) options.alpn.insert(options.alpn.begin(), "h2");
   for (const routes::CertificateFiles& certificate : listener.certificates) {
     options.certificates.push_back({files.read(certificate.certificate, "certificate"),
-                                    files.read(certificate.key, "key"), certificate.certificate,
-                                    files.read(certificate.ocsp, "OCSP response")});
+                                    files.read(certificate.key, "key"), certificate.certificate});
+    if (certificate.ocsp.empty()) continue;
+    options.certificates.back().ocsp_der = files.read(certificate.ocsp, "OCSP response");
   }
   const routes::ClientCertificatesModel& clients = listener.client_certificates;
   options.client_certificates = mode_of(clients.mode);

@@ -11,7 +11,7 @@ class PemFiles {
  public:
   explicit PemFiles(std::string owner) : owner_(std::move(owner)) {}
 
-  // "" if there is no path, or if it cannot be read.
+  // "" if there is no path, or if it cannot be read whole or is empty: then there is a problem.
   std::string read(const std::string& path, const char* kind);
   const config::Diagnostics& problems() const { return problems_; }
 

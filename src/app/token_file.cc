@@ -13,8 +13,9 @@ constexpr std::size_t file_bytes_max = 4096;
 }  // namespace
 
 std::expected<std::string, std::string> read_token(const std::string& path) {
-  auto text = config::read_file(path, file_bytes_max);
-  if (!text) return std::unexpected(path + ": " + text.error());
+  auto text = config::read_file(path, file_bytes_max + 1);
+  if (!text) return std::unexpected(path + ": " + text.error() + "; put the token there and let this process read it");
+  if (text->size() > file_bytes_max) return std::unexpected(path + ": a token has at most 4096 characters; shorten it");
   constexpr std::string_view space = " \t\r\n";
   text->erase(0, std::min(text->find_first_not_of(space), text->size()));
   text->erase(text->find_last_not_of(space) + 1);

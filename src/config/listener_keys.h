@@ -20,7 +20,7 @@ inline constexpr Key<routes::CertificateFiles> certificate_keys[] = {
 
 inline constexpr Key<routes::ClientCertificatesModel> client_certificates_keys[] = {
     {"mode", choice<&routes::ClientCertificatesModel::mode, client_certificate_words>,
-     "whether clients are asked for a certificate, and whether they must have one"},
+     "whether clients are asked for a certificate, and whether they must have one", Need::required},
     {"ca", file<&routes::ClientCertificatesModel::ca>, "PEM: the authorities whose certificates are accepted"},
     {"crl", file<&routes::ClientCertificatesModel::crl>, "PEM: the certificates that were revoked"},
 };

@@ -23,14 +23,17 @@ namespace ebb::wire {
 struct CertificateSource {
   std::string certificate_pem;  // leaf first, then intermediates
   std::string key_pem;
-  std::string origin;         // for messages: the file's name
-  std::string ocsp_der = {};  // an OCSP response to staple; "": none
+  std::string origin;                        // for messages: the file's name
+  std::optional<std::string> ocsp_der = {};  // an OCSP response to staple
 };
 
 // Certificates or revocation lists in PEM form.
 struct PemSource {
   std::string pem;
   std::string origin;  // for messages: the file's name
+
+  // Decided by the name: a file that was given and is empty must be refused, not taken for none.
+  bool given() const { return !origin.empty(); }
 };
 
 // Keys that encrypt session tickets: one set for all workers and all contexts, so that a session started on one is

@@ -59,7 +59,7 @@ std::expected<void, std::string> OpensslClientContext::use_proof(const ClientOpt
     return {};
   }
   SSL_CTX_set_verify(context, SSL_VERIFY_PEER, nullptr);
-  if (options.authorities.pem.empty()) {
+  if (!options.authorities.given()) {
     SSL_CTX_set_default_verify_paths(context);
   } else {
     auto store = read_authorities(options.authorities);

@@ -71,9 +71,9 @@ std::expected<void, std::string> OpensslServerContext::add_staples(const ServerO
                                                                    const std::vector<Certificate>& certificates) {
   for (std::size_t i = 0; i < certificates.size(); ++i) {
     const CertificateSource& source = options.certificates[i];
-    if (source.ocsp_der.empty()) continue;
+    if (!source.ocsp_der) continue;
     const X509* leaf = certificates[i].leaf.get();
-    auto staple = read_staple(source.ocsp_der, leaf, source.origin);
+    auto staple = read_staple(*source.ocsp_der, leaf, source.origin);
     if (!staple) return std::unexpected(staple.error());
     first_staple_expiry_ = std::min(first_staple_expiry_, staple->expiry);
     staples_.emplace(leaf, std::move(*staple));

@@ -21,7 +21,10 @@ std::expected<void, std::string> add_revocations(X509_STORE* store, const PemSou
   const BioPointer pem(BIO_new_mem_buf(source.pem.data(), static_cast<int>(source.pem.size())));
   int count = 0;
   while (const RevocationListPointer list{PEM_read_bio_X509_CRL(pem.get(), nullptr, nullptr, nullptr)}) {
-    X509_STORE_add_crl(store, list.get());
+    if (X509_STORE_add_crl(store, list.get()) != 1) {
+      return std::unexpected("a revocation list in " + source.origin + " cannot be used (" + take_reason("no reason") +
+                             "); ask the authority for a new one");
+    }
     count += 1;
   }
   const bool at_end = ERR_GET_REASON(ERR_peek_last_error()) == PEM_R_NO_START_LINE;
@@ -65,7 +68,11 @@ std::expected<StorePointer, std::string> read_authorities(const PemSource& sourc
   if (!certificates) return std::unexpected(certificates.error());
   StorePointer store(X509_STORE_new());
   EBB_ASSERT(store != nullptr);
-  for (const X509Pointer& certificate : *certificates) X509_STORE_add_cert(store.get(), certificate.get());
+  for (const X509Pointer& certificate : *certificates) {
+    if (X509_STORE_add_cert(store.get(), certificate.get()) == 1) continue;
+    return std::unexpected("a certificate in " + source.origin + " cannot be used (" + take_reason("no reason") +
+                           "); export it again in PEM form");
+  }
   ERR_clear_error();
   return store;
 }
@@ -78,7 +85,7 @@ std::expected<ClientPolicy, std::string> ClientPolicy::read(const ServerOptions&
   policy.asked_ = options.client_certificates;
   policy.store_ = std::move(*store);
   policy.identity_ = identity_of(options);
-  if (!options.client_revocations.pem.empty()) {
+  if (options.client_revocations.given()) {
     auto added = add_revocations(policy.store_.get(), options.client_revocations);
     if (!added) return std::unexpected(added.error());
   }

@@ -67,6 +67,8 @@ TEST(ListenerKeys, RefuseWhatTheProtocolHasNoUseFor) {
               ElementsAre(HasSubstr("listeners[0].backend: an http listener finds its backends by routes")));
   EXPECT_THAT(errors("listeners: [{name: a, bind: \"*:1\", client_certificates: {mode: required, ca: a.pem}}]"),
               ElementsAre(HasSubstr("listeners[0].client_certificates: an http listener sees no client certificates")));
+  EXPECT_THAT(errors("listeners: [{name: a, bind: \"*:1\", client_certificates: {}}]"),
+              ElementsAre(HasSubstr("listeners[0].client_certificates: the key `mode` is missing")));
   EXPECT_THAT(
       errors("listeners: [{name: a, bind: \"*:1\", proxy_protocol: {from: [10.0.0.0/40]}}]"),
       ElementsAre(HasSubstr("listeners[0].proxy_protocol.from[0]: expected a network (the length of the mask")));

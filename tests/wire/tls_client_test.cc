@@ -327,6 +327,8 @@ TEST(TlsClient, RefusesVersionsBeforeTls12) {
 TEST(TlsClientBuild, RefusesWhatCannotBeUsedWithARemedy) {
   EXPECT_THAT(refusal({}), HasSubstr("cannot be the name in a backend's certificate; give a host name"));
   EXPECT_THAT(refusal({.verified_name = "*.test"}), HasSubstr("\"*.test\" cannot be the name"));
+  EXPECT_THAT(refusal({.authorities = {"", "ca.pem"}, .verified_name = "a.test"}),
+              HasSubstr("ca.pem holds no certificate"));
   EXPECT_THAT(refusal({.authorities = {"nothing", "ca.pem"}, .verified_name = "a.test"}),
               HasSubstr("ca.pem holds no certificate"));
   EXPECT_THAT(refusal({.verified_name = "a.test", .server_name = "a b"}), HasSubstr("(SNI); give a host name"));

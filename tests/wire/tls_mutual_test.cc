@@ -277,6 +277,8 @@ TEST(MutualTlsBuild, RefusesWhatCannotBeUsedWithARemedy) {
                         .client_authorities = {"", "clients.pem"}};
   EXPECT_THAT(refusal(options), HasSubstr("need authorities to be verified with: clients.pem holds no certificate"));
   options.client_authorities.pem = root.pem();
+  options.client_revocations = {"", "clients.crl"};
+  EXPECT_THAT(refusal(options), HasSubstr("clients.crl holds no revocation list"));
   options.client_revocations = {"nothing", "clients.crl"};
   EXPECT_THAT(refusal(options), HasSubstr("clients.crl holds no revocation list"));
   options.client_revocations.pem = root.crl_pem({}).replace(60, 8, "!!!!!!!!");

@@ -79,6 +79,7 @@ TEST(StaplingBuild, RefusesWhatIsNoResponseForTheCertificate) {
     return context ? "" : context.error();
   };
   const std::string good = root.ocsp_der(7);
+  EXPECT_THAT(refusal(""), HasSubstr("the OCSP response for a.pem cannot be read"));
   EXPECT_THAT(refusal("no response"), HasSubstr("the OCSP response for a.pem cannot be read"));
   EXPECT_THAT(refusal(good.substr(0, good.size() - 1)), HasSubstr("cannot be read"));
   EXPECT_THAT(refusal(good + "x"), HasSubstr("cannot be read"));
