@@ -5,6 +5,21 @@
 
 namespace ebb::base {
 
+namespace {
+
+// Copying this much costs less than another element of a gathered write.
+constexpr std::uint32_t small_bytes = 2048;
+
+std::size_t size_of(const Block& block) { return sizeof(Block) + block.capacity(); }
+
+// Little of a large block that others hold too, as while it is read frame by frame: nothing can be copied behind it.
+bool is_crumb(const Slice& slice) {
+  const Block& block = *slice.block();
+  return slice.size() <= BlockPool::small_size && block.capacity() > BlockPool::small_size && block.shared();
+}
+
+}  // namespace
+
 BlockPool::~BlockPool() {
   EBB_ASSERT(bytes_in_use_ == 0);
   for (Block* list : {small_, large_}) {
@@ -67,9 +82,38 @@ Slice BlockPool::copy(std::string_view bytes) {
 void Chain::push(Slice slice) {
   if (slice.empty()) return;
   bytes_ += slice.size();
+  // Slices of one block that follow each other hold it once.
+  if (count_ == 0 || back().block() != slice.block()) held_ += size_of(*slice.block());
   if (first_ + count_ == capacity_) make_room();
   storage()[first_ + count_] = std::move(slice);
   count_ += 1;
+}
+
+// Only a block that nobody else holds may be written behind its slice.
+bool Chain::takes_copy(const Slice& slice) const {
+  const Slice& last = at(count_ - 1);
+  if (last.room() < slice.size() || last.block()->shared()) return false;
+  return slice.size() <= small_bytes || slice.size() <= slice.block()->capacity() / 4;
+}
+
+void Chain::join(Slice slice) {
+  if (slice.empty()) return;
+  if (count_ > 0 && takes_copy(slice)) {
+    bytes_ += slice.size();
+    back().append(slice.view());
+    return;
+  }
+  if (count_ > 0 && is_crumb(slice)) return push(slice.block()->pool().copy(slice.view()));
+  push(std::move(slice));
+}
+
+void Chain::join(Chain&& other) {
+  if (count_ == 0) {
+    *this = std::move(other);
+    return;
+  }
+  for (std::uint32_t i = 0; i < other.count_; ++i) join(std::move(other.at(i)));
+  other.clear();
 }
 
 void Chain::push(Chain&& other) {
@@ -102,19 +146,23 @@ void Chain::drop_front(std::size_t count) {
       return;
     }
     count -= slice.size();
-    slice = Slice();
-    first_ += 1;
-    count_ -= 1;
+    take_front();
   }
   if (count_ == 0) clear();
 }
 
-Slice Chain::pop_front() {
-  EBB_ASSERT(count_ > 0);
+Slice Chain::take_front() {
   Slice slice = std::move(at(0));
-  bytes_ -= slice.size();
+  if (count_ > 1 && at(1).block() != slice.block()) held_ -= size_of(*slice.block());
   first_ += 1;
   count_ -= 1;
+  return slice;
+}
+
+Slice Chain::pop_front() {
+  EBB_ASSERT(count_ > 0);
+  Slice slice = take_front();
+  bytes_ -= slice.size();
   if (count_ == 0) clear();
   return slice;
 }
@@ -142,7 +190,7 @@ void Chain::clear() {
   heap_ = nullptr;
   capacity_ = inline_slices;
   first_ = count_ = 0;
-  bytes_ = 0;
+  bytes_ = held_ = 0;
 }
 
 void Chain::make_room() {
@@ -168,6 +216,7 @@ void Chain::swap(Chain& other) noexcept {
   std::swap(count_, other.count_);
   std::swap(capacity_, other.capacity_);
   std::swap(bytes_, other.bytes_);
+  std::swap(held_, other.held_);
 }
 
 }  // namespace ebb::base

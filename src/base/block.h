@@ -22,6 +22,7 @@ class Block {
   const char* data() const { return reinterpret_cast<const char*>(this + 1); }
   std::uint32_t capacity() const { return capacity_; }
   bool shared() const { return references_ > 1; }
+  BlockPool& pool() const { return *pool_; }
 
  private:
   friend class BlockPool;
@@ -98,6 +99,10 @@ class Slice {
 
 // Two sizes: small for heads, large for bodies (a full TLS record with its overhead fits one). Larger requests
 // come from the heap and go back to it. Beyond `keep_bytes` free blocks go back to the heap as well.
+//
+// The budget has three marks. Up to three quarters of it, each client may hold an eighth of what is left (share()):
+// many that stall get less each, and some is always left for the next. Beyond seven eighths (crowded()) the worker
+// takes blocks back from those that hold most. Beyond the whole (over_budget()) nothing more is received.
 class BlockPool {
  public:
   static constexpr std::uint32_t small_size = 2048 - sizeof(Block);
@@ -105,7 +110,9 @@ class BlockPool {
   // What a bulk receive puts into a large block at most: it then makes one full TLS record, not one and a crumb.
   static constexpr std::uint32_t body_size = 16384;
 
-  explicit BlockPool(std::size_t budget_bytes = std::size_t{512} << 20, std::size_t keep_bytes = std::size_t{8} << 20)
+  static constexpr std::size_t budget_default = std::size_t{128} << 20;
+
+  explicit BlockPool(std::size_t budget_bytes = budget_default, std::size_t keep_bytes = std::size_t{8} << 20)
       : budget_bytes_(budget_bytes), keep_bytes_(keep_bytes) {}
   BlockPool(const BlockPool&) = delete;
   BlockPool& operator=(const BlockPool&) = delete;
@@ -121,6 +128,15 @@ class BlockPool {
   std::size_t bytes_in_use() const { return bytes_in_use_; }
   std::size_t bytes_kept() const { return bytes_kept_; }
   bool over_budget() const { return bytes_in_use_ > budget_bytes_; }
+  bool crowded() const { return bytes_in_use_ > budget_bytes_ / 8 * 7; }
+  std::size_t share() const {
+    const std::size_t shared = budget_bytes_ / 4 * 3;
+    return bytes_in_use_ < shared ? (shared - bytes_in_use_) / 8 : 0;
+  }
+  std::size_t budget() const { return budget_bytes_; }
+  void set_budget(std::size_t bytes) { budget_bytes_ = bytes; }
+  // Memory elsewhere that counts against the budget; see Charge.
+  void charge(std::size_t more, std::size_t less) { bytes_in_use_ = bytes_in_use_ + more - less; }
   void give_back(Block* block);  // by Slice, and for a Block that never got a Slice
 
  private:
@@ -133,6 +149,21 @@ class BlockPool {
   std::size_t keep_bytes_;
   std::size_t bytes_in_use_ = 0;
   std::size_t bytes_kept_ = 0;
+};
+
+// What its owner holds in memory that is not the pool's, for as long as the owner lives.
+class Charge {
+ public:
+  explicit Charge(BlockPool& pool) : pool_(pool) {}
+  Charge(const Charge&) = delete;
+  Charge& operator=(const Charge&) = delete;
+  ~Charge() { set(0); }
+  std::size_t bytes() const { return bytes_; }
+  void set(std::size_t bytes) { pool_.charge(bytes, std::exchange(bytes_, bytes)); }
+
+ private:
+  BlockPool& pool_;
+  std::size_t bytes_ = 0;
 };
 
 inline void Slice::release() {
@@ -159,6 +190,10 @@ class Chain {
   ~Chain() { clear(); }
 
   std::size_t bytes() const { return bytes_; }
+  // Memory that it keeps from being freed: whole blocks, however little of each is in use, and the array of its slices.
+  // A block that other chains have slices of counts in each.
+  std::size_t held() const { return held_ + array_bytes(); }
+  std::size_t array_bytes() const { return heap_ == nullptr ? 0 : capacity_ * sizeof(Slice); }
   bool empty() const { return bytes_ == 0; }
   std::uint32_t slices() const { return count_; }
   const Slice& operator[](std::uint32_t index) const { return at(index); }
@@ -167,6 +202,11 @@ class Chain {
 
   void push(Slice slice);
   void push(Chain&& other);
+  // The same for what may have to wait: what is small, or lies in a block that is mostly empty, is copied behind the
+  // last slice where it fits, or into a small block that the next ones fit into. A peer that sends byte by byte must
+  // hold neither a block nor a slice for each.
+  void join(Slice slice);
+  void join(Chain&& other);
   // Copies small pieces behind the last slice where they fit, so that a chain of crumbs does not form.
   void append(BlockPool& pool, std::string_view bytes);
   void drop_front(std::size_t count);
@@ -181,6 +221,8 @@ class Chain {
   const Slice& at(std::uint32_t index) const { return const_cast<Chain*>(this)->at(index); }
   Slice* storage() { return heap_ != nullptr ? heap_ : inline_; }
   void make_room();
+  bool takes_copy(const Slice& slice) const;
+  Slice take_front();
   void swap(Chain& other) noexcept;
 
   Slice inline_[inline_slices];
@@ -189,6 +231,7 @@ class Chain {
   std::uint32_t count_ = 0;
   std::uint32_t capacity_ = inline_slices;
   std::size_t bytes_ = 0;
+  std::size_t held_ = 0;
 };
 
 }  // namespace ebb::base

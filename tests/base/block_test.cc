@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -134,6 +135,146 @@ TEST(Chain, IgnoresEmptySlices) {
   chain.push(pool.take(10));
   EXPECT_EQ(chain.slices(), 0u);
   EXPECT_TRUE(chain.empty());
+}
+
+TEST(Chain, JoinsCrumbsIntoOneBlock) {
+  BlockPool pool;
+  Chain chain;
+  std::string sent;
+  for (int i = 0; i < 5000; ++i) {
+    const std::string crumb(1, static_cast<char>('a' + i % 26));
+    Slice received = pool.take(large);  // as io_uring gives them: a large block for each
+    received.append(crumb);
+    chain.join(std::move(received));
+    sent += crumb;
+  }
+  EXPECT_EQ(text_of(chain), sent);
+  EXPECT_EQ(chain.slices(), 1u);
+  EXPECT_EQ(pool.bytes_in_use(), large);
+}
+
+TEST(Chain, JoinsNothingBehindBytesThatOthersHold) {
+  BlockPool pool;
+  Chain chain;
+  const Slice kept = pool.copy("kept");
+  chain.push(kept);
+  chain.join(pool.copy("more"));
+  EXPECT_EQ(chain.slices(), 2u);
+  EXPECT_EQ(text_of(chain), "keptmore");
+  EXPECT_EQ(kept.view(), "kept");
+}
+
+TEST(Chain, JoinsCrumbsOfOneBlockThatIsStillBeingRead) {
+  BlockPool pool;
+  Chain chain;
+  {
+    Slice received = pool.take(large);  // as HTTP/2 gives them: frame by frame
+    received.append(std::string(5000, 'x'));
+    for (std::uint32_t i = 0; i < 5000; ++i) chain.join(received.part(i, 1));
+  }
+  EXPECT_EQ(text_of(chain), std::string(5000, 'x'));
+  EXPECT_LE(chain.slices(), 4u);
+  EXPECT_LT(chain.held(), 2 * large);
+}
+
+TEST(Chain, JoinsNothingOfNothing) {
+  BlockPool pool;
+  const Slice kept = pool.copy("kept");
+  Chain chain;
+  chain.push(kept);
+  chain.join(Slice());
+  EXPECT_EQ(text_of(chain), "kept");
+}
+
+TEST(BlockPool, ChargesMemoryThatIsNotItsOwn) {
+  BlockPool pool(64 << 20);
+  const std::size_t alone = pool.share();
+  {
+    Charge charge(pool);
+    charge.set(16 << 20);
+    charge.set(8 << 20);
+    EXPECT_EQ(pool.bytes_in_use(), 8u << 20);
+    EXPECT_EQ(pool.share(), alone - (1u << 20));
+  }
+  EXPECT_EQ(pool.bytes_in_use(), 0u);
+}
+
+TEST(Chain, JoinsAWholeChainAndLeavesFullBlocksWhereTheyAre) {
+  BlockPool pool;
+  Chain chain = chain_of(pool, {"first"});
+  Chain more = chain_of(pool, {"second", std::string(BlockPool::body_size, 'x')});
+  const char* const full = more[1].data();
+  chain.join(std::move(more));
+  EXPECT_TRUE(more.empty());
+  ASSERT_EQ(chain.slices(), 2u);
+  EXPECT_EQ(chain[0].view(), "firstsecond");
+  EXPECT_EQ(chain[1].data(), full);
+}
+
+TEST(Chain, KnowsHowMuchMemoryItHolds) {
+  BlockPool pool;
+  Chain chain;
+  EXPECT_EQ(chain.held(), 0u);
+  const Slice block = pool.copy(std::string(10'000, 'x'));
+  for (std::uint32_t i = 0; i < 2; ++i) chain.push(block.part(i * 2500, 2500));
+  const std::size_t one = large + sizeof(Block);
+  EXPECT_EQ(chain.held(), one);  // one block, however many slices of it
+  for (std::uint32_t i = 2; i < 4; ++i) chain.push(block.part(i * 2500, 2500));
+  EXPECT_EQ(chain.held(), one + 4 * sizeof(Slice));
+  chain.push(pool.copy("y"));
+  EXPECT_EQ(chain.held(), one + small + sizeof(Block) + 8 * sizeof(Slice));
+  Chain front = chain.split_front(2500);
+  EXPECT_EQ(front.held(), one);
+  EXPECT_EQ(chain.held(), one + small + sizeof(Block) + 8 * sizeof(Slice));
+  chain.drop_front(7500);
+  EXPECT_EQ(chain.held(), small + sizeof(Block) + 8 * sizeof(Slice));
+  chain.pop_front();
+  EXPECT_EQ(chain.held(), 0u);
+}
+
+TEST(Chain, HoldsNoMoreThanItsSlicesSayHoweverItIsUsed) {
+  BlockPool pool;
+  Rng rng(7);
+  Chain chain;
+  for (int i = 0; i < 20'000; ++i) {
+    const std::uint32_t size = 1 + static_cast<std::uint32_t>(rng.below(3 * small));
+    switch (rng.below(5)) {
+      case 0: chain.push(pool.copy(std::string(size, 'p'))); break;
+      case 1: chain.join(pool.copy(std::string(size, 'j'))); break;
+      case 2: chain.append(pool, std::string(size, 'a')); break;
+      case 3: chain.drop_front(std::min<std::size_t>(size, chain.bytes())); break;
+      default:
+        if (!chain.empty()) chain.push(chain.pop_front());
+    }
+    std::size_t expected = 0;
+    for (std::uint32_t at = 0; at < chain.slices(); ++at) {
+      const bool counted = at > 0 && chain[at - 1].block() == chain[at].block();
+      if (!counted) expected += chain[at].block()->capacity() + sizeof(Block);
+    }
+    ASSERT_EQ(chain.held(), expected + chain.array_bytes()) << i;
+    ASSERT_GE(std::max<std::size_t>(chain.array_bytes() / sizeof(Slice), 2), chain.slices()) << i;
+    if (chain.bytes() > (1u << 20)) chain.clear();
+  }
+}
+
+TEST(BlockPool, LeavesAShareToEachHoweverManyHoldTheirs) {
+  BlockPool pool(64 << 20);
+  const std::size_t alone = pool.share();
+  EXPECT_EQ(alone, (48u << 20) / 8);
+  std::vector<Slice> held;
+  for (int client = 0; client < 100; ++client) {
+    const std::size_t share = pool.share();
+    EXPECT_GT(share, 0u);
+    std::size_t mine = 0;
+    while (mine + large < share) {
+      held.push_back(pool.take(large));
+      mine += large;
+    }
+  }
+  EXPECT_FALSE(pool.crowded());
+  while (!pool.crowded()) held.push_back(pool.take(large));
+  EXPECT_EQ(pool.share(), 0u);
+  EXPECT_FALSE(pool.over_budget());
 }
 
 TEST(Chain, AppendsBehindTheLastSliceWhereItFits) {

@@ -1,0 +1,16 @@
+// Output that waits for its reader. Deadlines of a slow reader count from `moved`: more output behind what waits is no
+// progress, and neither is output that is still on its way to the kernel.
+#pragma once
+
+#include <cstddef>
+
+#include "base/clock.h"
+
+namespace ebb::base {
+
+struct Backlog {
+  std::size_t bytes = 0;
+  Instant moved{};  // when some of it was last taken or, if nothing had waited, when it began to wait
+};
+
+}  // namespace ebb::base
