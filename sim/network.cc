@@ -201,11 +201,25 @@ void Network::set_tag(EndId id, base::Handle tag) { get(id).tag = tag; }
 reactor::TcpFacts Network::facts(EndId id) const {
   const End& end = get(id);
   reactor::TcpFacts facts{.acknowledged = end.acknowledged, .timeout = milliseconds{200}};
-  if (end.in_flight == 0 && (!end.dark || end.output.empty())) return facts;
+  if (end.in_flight == 0 && (!end.dark || end.output.empty())) {
+    if (end.dark && world_.now() >= end.asked) {
+      facts.silence = world_.now() - end.asked;
+      facts.probes = 1 + static_cast<std::uint32_t>(facts.silence / seconds{1});
+    }
+    return facts;
+  }
   facts.unacknowledged = 1;
   facts.silence = world_.now() - end.progress;
   for (; facts.silence >= 2 * facts.timeout; facts.timeout *= 2) facts.timeouts += 1;
   return facts;
+}
+
+void Network::ask_peer(EndId id, bool ask) {
+  End& end = get(id);
+  end.asked = ask ? world_.now() : Instant::max();
+  // A peer that went while nothing passed is no longer known there.
+  if (ask && !end.dark && end.state == State::open && ends_.find(end.peer) == nullptr)
+    world_.after(2 * end.link.latency, [this, id] { reset_arrives(id); });
 }
 
 std::size_t Network::writable(EndId id) const {
@@ -243,6 +257,8 @@ void Network::finish(EndId id) {
   if (end.output.empty()) end.progress = world_.now();
   transmit(end);
 }
+
+void Network::release(EndId id) { get(id).released = true; }
 
 void Network::close(EndId id) {
   End& end = get(id);

@@ -78,11 +78,13 @@ class Network {
   std::size_t writable(EndId end) const;
   const base::Address& remote(EndId end) const;
   reactor::TcpFacts facts(EndId end) const;
+  void ask_peer(EndId end, bool ask);
 
   std::size_t send(EndId end, std::string_view bytes);  // how many the send buffer took
   std::string read(EndId end, std::size_t most);
   void finish(EndId end);
-  void close(EndId end);  // unread input turns it into a reset (RFC 1122 4.2.2.13)
+  void release(EndId end);  // nobody waits for an answer any more, but bytes may still leave
+  void close(EndId end);    // unread input turns it into a reset (RFC 1122 4.2.2.13)
   void reset(EndId end);
   void set_tag(EndId end, base::Handle tag);
 
@@ -107,6 +109,7 @@ class Network {
     EndId peer;
     Watcher* watcher = nullptr;  // nullptr: in an accept queue, or an orphan
     bool orphan = false;         // its process has closed it
+    bool released = false;       // its process only waits for its last bytes to leave
     base::Handle tag;
     base::Address from;
     base::Address remote;
@@ -127,7 +130,8 @@ class Network {
     std::uint64_t acknowledged = 0;  // as this end has heard; the buffer above lets go when bytes arrive
     std::uint32_t crumbs_left = 0;
     Instant last_arrival{};
-    Instant progress{};  // when the peer last acknowledged something, or output began to wait
+    Instant asked = Instant::max();  // by keepalive probes from then on
+    Instant progress{};              // when the peer last acknowledged something, or output began to wait
     bool timeout_armed = false;
     bool finish_wanted = false;
     bool finish_sent = false;

@@ -68,7 +68,7 @@ SimReactor::Socket* SimReactor::expect_open(SocketId id, const char* call) const
   return socket;
 }
 
-base::Result<ListenerId> SimReactor::listen(const base::Address& address, Owner owner) {
+base::Result<ListenerId> SimReactor::prepare_listener(const base::Address& address, Owner owner) {
   const ListenerId id(listeners_.emplace());
   Listener& listener = *listeners_.find(id);
   listener.self = id;
@@ -77,6 +77,16 @@ base::Result<ListenerId> SimReactor::listen(const base::Address& address, Owner 
   listener.port = network_.listen(address, *this, id);
   listener_order_.push_back(id);
   return id;
+}
+
+void SimReactor::start_listener(ListenerId id) {
+  Listener* listener = listeners_.find(id);
+  if (listener == nullptr || listener->closing) {
+    contract("start_listener on a closed or unknown listener");
+    return;
+  }
+  listener->started = true;
+  schedule_round();
 }
 
 base::Address SimReactor::local_address(ListenerId id) const {
@@ -133,7 +143,8 @@ void SimReactor::send(SocketId id, base::Chain&& bytes) {
   if (socket->pump_from) contract("send while bytes are pumped into the socket");
   if (bytes.empty()) return;
   counters_.sends += 1;
-  socket->output.push(std::move(bytes));
+  if (socket->output.empty()) socket->output_moved = now();
+  socket->output.join(std::move(bytes));
   if (!kernel_.asynchronous) write_some(*socket);
   if (!socket->output.empty()) {
     socket->owes_drained = true;
@@ -146,6 +157,17 @@ std::size_t SimReactor::unsent(SocketId id) const {
   if (socket == nullptr) return 0;
   const Socket* source = sockets_.find(socket->pump_from);
   return socket->output.bytes() + (source == nullptr ? 0 : source->pipe.size());
+}
+
+std::size_t SimReactor::held(SocketId id) const {
+  const Socket* socket = expect_open(id, "held");
+  return socket == nullptr ? 0 : socket->output.held();
+}
+
+base::Backlog SimReactor::backlog(SocketId id) const {
+  const std::size_t bytes = unsent(id);
+  const Socket* socket = sockets_.find(id);
+  return {bytes, socket == nullptr ? Instant{} : socket->output_moved};
 }
 
 void SimReactor::finish(SocketId id) {
@@ -163,6 +185,7 @@ void SimReactor::close(SocketId id, CloseMode mode) {
   if (socket->pumping) end_pump(*socket);
   const EndId end = socket->end;
   if (mode == CloseMode::flush && socket->connected && network_.open(end)) {
+    network_.release(end);
     const bool draining = !socket->held.empty() || network_.readable(end) > 0;
     if (draining || !socket->output.empty()) return close_later(*socket, draining);
   }
@@ -201,6 +224,10 @@ bool SimReactor::peer_gone(SocketId id) {
 std::optional<reactor::TcpFacts> SimReactor::tcp_facts(SocketId id) {
   const Socket* socket = expect_open(id, "tcp_facts");
   return socket == nullptr ? std::nullopt : std::optional(network_.facts(socket->end));
+}
+
+void SimReactor::ask_peer(SocketId id, bool ask) {
+  if (const Socket* socket = expect_open(id, "ask_peer")) network_.ask_peer(socket->end, ask);
 }
 
 void SimReactor::set_fd_limit(std::uint32_t limit) {
@@ -250,6 +277,7 @@ void SimReactor::write_some(Socket& socket) {
     if (partial) count = rng_.between(1, count);
     network_.send(socket.end, front.view().substr(0, count));
     socket.output.drop_front(count);
+    socket.output_moved = now();
     if (partial) break;
   }
   if (socket.output.empty() && socket.finish_wanted) network_.finish(socket.end);
@@ -278,18 +306,22 @@ void SimReactor::close_later(Socket& socket, bool draining) {
   left.draining = draining;
   for (std::uint32_t i = 0; i < socket.output.slices(); ++i) left.bytes.append(socket.output[i].view());
   network_.set_tag(left.end, {tag.slot | lingering_bit, tag.generation});
-  left.progress = world_.now();
+  left.closed = left.progress = world_.now();
   bound_linger(tag);
   forget(socket);
   linger(tag);
 }
 
-// As long as the peer takes bytes it is waited for; what it then has not taken, it must not believe to be all.
+// As long as the peer takes bytes it is waited for, within flush_total; what it then has not taken, it must not believe
+// to be all.
 void SimReactor::bound_linger(base::Handle tag) {
-  world_.at(lingering_.find(tag)->progress + limits_.user_timeout, [this, tag, alive = alive_] {
+  const auto end_of = [this](const Lingering& lingering) {
+    return std::min(lingering.progress + limits_.user_timeout, lingering.closed + limits_.flush_total);
+  };
+  world_.at(end_of(*lingering_.find(tag)), [this, tag, end_of, alive = alive_] {
     const Lingering* late = *alive ? lingering_.find(tag) : nullptr;
     if (late == nullptr) return;
-    if (world_.now() - late->progress < limits_.user_timeout) return bound_linger(tag);
+    if (world_.now() < end_of(*late)) return bound_linger(tag);
     const EndId end = late->end;
     const bool cut = !late->bytes.empty();
     lingering_.erase(tag);

@@ -38,7 +38,8 @@ class SimReactor final : public reactor::Reactor, private Watcher {
   void post(std::move_only_function<void()> task) override;
 
   const char* name() const override { return "sim"; }
-  base::Result<reactor::ListenerId> listen(const base::Address& address, reactor::Owner owner) override;
+  base::Result<reactor::ListenerId> prepare_listener(const base::Address& address, reactor::Owner owner) override;
+  void start_listener(reactor::ListenerId listener) override;
   base::Address local_address(reactor::ListenerId listener) const override;
   base::Address local_address(reactor::SocketId) const override { return {}; }  // ends have none in this network
   void close_listener(reactor::ListenerId listener) override;
@@ -47,11 +48,14 @@ class SimReactor final : public reactor::Reactor, private Watcher {
   void receive(reactor::SocketId socket, reactor::Receive mode) override;
   void send(reactor::SocketId socket, base::Chain&& bytes) override;
   std::size_t unsent(reactor::SocketId socket) const override;
+  std::size_t held(reactor::SocketId socket) const override;
+  base::Backlog backlog(reactor::SocketId socket) const override;
   void finish(reactor::SocketId socket) override;
   void close(reactor::SocketId socket, reactor::CloseMode mode) override;
   void pump(reactor::SocketId from, reactor::SocketId to, std::uint64_t bytes) override;
   bool peer_gone(reactor::SocketId socket) override;
   std::optional<reactor::TcpFacts> tcp_facts(reactor::SocketId socket) override;
+  void ask_peer(reactor::SocketId socket, bool ask) override;
   // There are no datagrams in this network: whoever wants to send some hears so.
   base::Result<reactor::DatagramSocketId> bind_datagrams(const base::Address&, reactor::Owner) override;
   base::Result<reactor::DatagramSocketId> connect_datagrams(const base::Address&, reactor::Owner) override;
@@ -88,8 +92,9 @@ class SimReactor final : public reactor::Reactor, private Watcher {
     reactor::Owner owner;
     reactor::Receive mode = reactor::Receive::paused;
     base::Chain output;
-    std::string held;       // read by a multishot receive that had not yet been cancelled
-    bool accepted = false;  // by a listener of ours; else we connected
+    Instant output_moved{};  // see base::Backlog
+    std::string held;        // read by a multishot receive that had not yet been cancelled
+    bool accepted = false;   // by a listener of ours; else we connected
     bool adopted = false;
     bool connected = false;
     bool late_receive = false;    // a cancelled receive may still bring bytes
@@ -97,6 +102,7 @@ class SimReactor final : public reactor::Reactor, private Watcher {
     bool owes_drained = false;
     bool finish_wanted = false;
     bool finish_reported = false;
+    bool end_told = false;  // by on_end_in_sight()
     bool failure_reported = false;
     bool queued = false;  // in ready_
     bool pumping = false;
@@ -110,6 +116,7 @@ class SimReactor final : public reactor::Reactor, private Watcher {
     PortId port;
     base::Address address;
     reactor::Owner owner;
+    bool started = false;
     bool closing = false;
   };
   // What outlives its socket: close(flush). Unread input is thrown away until the peer's FIN, since closing on it
@@ -119,6 +126,7 @@ class SimReactor final : public reactor::Reactor, private Watcher {
     std::string bytes;
     bool draining = false;
     bool finished = false;
+    Instant closed{};
     Instant progress{};
     Instant heard{};
   };

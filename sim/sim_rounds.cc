@@ -106,6 +106,7 @@ void SimReactor::accept_waiting() {
   const std::vector<ListenerId> order = listener_order_;
   for (const ListenerId id : order) {
     Listener* listener = listeners_.find(id);
+    if (listener != nullptr && !listener->started && !listener->closing) continue;
     while (listener != nullptr && network_.waiting(listener->port) && sockets_.size() < kernel_.fd_limit) {
       const SocketId socket_id(sockets_.emplace());
       Socket& socket = *find(socket_id);
@@ -211,8 +212,10 @@ SimReactor::Ending SimReactor::serve_pump(SocketId id) {
     } else {
       from.pipe = network_.read(from.end, most);
     }
+    if (!from.pipe.empty()) to->output_moved = now();
   }
   const std::size_t moved = network_.send(to->end, from.pipe);
+  if (moved > 0) to->output_moved = now();
   from.pipe.erase(0, moved);
   from.pump_left -= moved;
   counters_.spliced_bytes += moved;
@@ -252,6 +255,12 @@ void SimReactor::serve_end(SocketId id) {
                                              : Origin::connecting;
     world_.note("tell of failure", socket.end.slot, static_cast<std::uint64_t>(error));
     handler_->on_failed(socket.owner, reactor::error_of(error, origin, "sim"));
+    return;
+  }
+  const bool paused = socket.mode == Receive::paused || socket.pumping;
+  if (socket.accepted && paused && !socket.end_told && network_.finish_seen(socket.end)) {
+    socket.end_told = true;
+    handler_->on_end_in_sight(socket.owner);
     return;
   }
   if (unread || socket.mode == Receive::paused || socket.finish_reported || !network_.finished(socket.end)) return;

@@ -112,20 +112,38 @@ base::Result<SocketId> EpollReactor::add_socket(Descriptor descriptor, Owner own
   return id;
 }
 
-base::Result<ListenerId> EpollReactor::listen(const base::Address& address, Owner owner) {
-  return listen_at(EBB_TRY(open_listener(address, limits_, Blocking::no)), owner);
+base::Result<ListenerId> EpollReactor::prepare_listener(const base::Address& address, Owner owner) {
+  return add_listener(EBB_TRY(open_listener(address, limits_, Blocking::no)), owner);
 }
 
 base::Result<ListenerId> EpollReactor::listen_at(Descriptor descriptor, Owner owner) {
+  const ListenerId id = EBB_TRY(add_listener(std::move(descriptor), owner));
+  start_listener(id);
+  return id;
+}
+
+base::Result<ListenerId> EpollReactor::add_listener(Descriptor descriptor, Owner owner) {
   const int number = descriptor.get();
   const ListenerId id(listeners_.emplace(std::move(descriptor), owner));
-  // Level-triggered: a queue longer than one turn shows up again in the next round by itself.
-  if (!watch(number, EPOLLIN, listener_event, id)) {
+  if (!watch(number, 0, listener_event, id)) {
     const int sys = errno;
     listeners_.erase(id);
     return base::fail(base::Cause::resource_limit, "epoll_ctl", sys);
   }
   return id;
+}
+
+void EpollReactor::start_listener(ListenerId id) {
+  Listener* listener = listeners_.find(id);
+  if (listener == nullptr || listener->closing) return;
+  listener->started = true;
+  // Level-triggered: a queue longer than one turn shows up again in the next round by itself.
+  accept_events(id, *listener, EPOLLIN);
+}
+
+void EpollReactor::accept_events(ListenerId id, const Listener& listener, std::uint32_t events) {
+  epoll_event event = {.events = events, .data = {.u64 = Token{listener_event, id}.packed()}};
+  ::epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, listener.descriptor.get(), &event);
 }
 
 base::Address EpollReactor::local_address(ListenerId listener) const {
@@ -149,8 +167,7 @@ void EpollReactor::accept_some(ListenerId id, int most) {
     if (!descriptor) {
       if (errno == EAGAIN) return;
       if (!descriptors_exhausted(errno)) continue;  // an error of that one connection (accept(2)), which is gone now
-      epoll_event none = {.events = 0, .data = {.u64 = Token{listener_event, id}.packed()}};
-      ::epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, listener->descriptor.get(), &none);
+      accept_events(id, *listener, 0);
       pause_accepting();
       return;
     }
@@ -165,8 +182,7 @@ void EpollReactor::accept_some(ListenerId id, int most) {
 
 void EpollReactor::resume_accepting() {
   listeners_.for_each([this](base::Handle id, Listener& listener) {
-    epoll_event readable = {.events = EPOLLIN, .data = {.u64 = Token{listener_event, id}.packed()}};
-    ::epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, listener.descriptor.get(), &readable);
+    if (listener.started) accept_events(ListenerId(id), listener, EPOLLIN);
   });
 }
 
@@ -180,11 +196,22 @@ void EpollReactor::close_listener(ListenerId listener) {
 void EpollReactor::close_listeners() {
   if (closing_listeners_.empty()) return;
   for (const ListenerId id : std::exchange(closing_listeners_, {})) {
+    Listener& listener = *listeners_.find(id);
+    if (listener.close_at == base::Instant::max()) {
+      ignore_arrivals(listener.descriptor.get());
+      listener.close_at = now() + handshake_time;
+    }
+    const base::Instant close_at = listener.close_at;
     accept_some(id, queue_longest);
+    if (now() < close_at) {
+      closing_listeners_.push_back(id);
+      continue;
+    }
     const Owner owner = listeners_.find(id)->owner;
     listeners_.erase(id);
     handler_->on_listener_closed(owner);
   }
+  if (!closing_listeners_.empty()) post([] {});  // another round, soon
 }
 
 base::Result<SocketId> EpollReactor::connect(const base::Address& address, Owner owner) {

@@ -27,8 +27,9 @@ class EpollReactor final : public Loop {
   ~EpollReactor() override;
 
   const char* name() const override { return "epoll"; }
-  base::Result<ListenerId> listen(const base::Address& address, Owner owner) override;
-  // The same for a socket of any family that already listens, without blocking.
+  base::Result<ListenerId> prepare_listener(const base::Address& address, Owner owner) override;
+  void start_listener(ListenerId listener) override;
+  // As listen(), for a socket of any family that already listens, without blocking.
   base::Result<ListenerId> listen_at(Descriptor listening, Owner owner);
   base::Address local_address(ListenerId listener) const override;
   base::Address local_address(SocketId socket) const override;
@@ -38,11 +39,14 @@ class EpollReactor final : public Loop {
   void receive(SocketId socket, Receive mode) override;
   void send(SocketId socket, base::Chain&& bytes) override;
   std::size_t unsent(SocketId socket) const override;
+  std::size_t held(SocketId socket) const override;
+  base::Backlog backlog(SocketId socket) const override;
   void finish(SocketId socket) override;
   void close(SocketId socket, CloseMode mode) override;
   void pump(SocketId from, SocketId to, std::uint64_t bytes) override;
   bool peer_gone(SocketId socket) override;
   std::optional<TcpFacts> tcp_facts(SocketId socket) override;
+  void ask_peer(SocketId socket, bool ask) override;
   using Loop::holds;
   bool holds(SocketId socket, Owner owner) const override;
 
@@ -64,6 +68,7 @@ class EpollReactor final : public Loop {
   bool has_ready() const override { return !ready_.empty() || !closing_listeners_.empty(); }
   void resume_accepting() override;
   void end_linger(SocketId socket) override;
+  std::size_t linger_memory(SocketId socket) const override;
   void list_own(Holdings& out) override;
   std::uint32_t list_sockets(std::uint32_t from, Holdings& out) override { return list_some(sockets_, from, out); }
 
@@ -75,6 +80,8 @@ class EpollReactor final : public Loop {
   void serve_connect_event(Socket& socket, std::uint32_t events);
   base::Result<SocketId> add_socket(Descriptor descriptor, Owner owner, Origin origin);
   void accept_some(ListenerId id, int most);
+  base::Result<ListenerId> add_listener(Descriptor listening, Owner owner);
+  void accept_events(ListenerId id, const Listener& listener, std::uint32_t events);
   void close_listeners();
 
   // epoll_socket.cc: after a call to the handler a socket may be gone, hence the ids
@@ -84,6 +91,7 @@ class EpollReactor final : public Loop {
   void serve_output(SocketId id);
   void serve_input(SocketId id);
   void serve_closed(Socket& socket);
+  bool tell_end(SocketId id);
   void receive_once(SocketId id);
   void deliver(SocketId id, base::Slice bytes);
   bool deliver_held(SocketId id);

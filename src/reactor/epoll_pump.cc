@@ -28,7 +28,7 @@ void EpollReactor::serve_pump(SocketId id) {
   EBB_ASSERT(sink != nullptr);  // its close ends the pump
   if (!sink->usable()) return;  // its owner is told and closes it
   if (source.undelivered != nullptr && source.pump->to_read > 0) {
-    source.pump_held_into(*sink);
+    source.pump_held_into(*sink, now());
     if (sink->output_bytes.bytes() > 0) write_out(*sink);
   }
   if (!sink->output_bytes.empty() || !sink->writable) return;  // its edge brings us back
@@ -58,6 +58,7 @@ void EpollReactor::report_pump(SocketId id, PumpStop stop, int sys) {
     case PumpStop::source_ended:
     case PumpStop::source_failed: end_pump(source); break;
   }
+  if (moved > 0 || stuck) sink.output_moved = now();
   const bool done = stop == PumpStop::finished;
   if (moved > 0 || done || stuck) handler_->on_pumped(source.owner, moved, done);
   if (stop != PumpStop::source_ended && stop != PumpStop::source_failed) return;

@@ -71,12 +71,24 @@ void EpollReactor::serve_input(SocketId id) {
   Socket* socket = sockets_.find(id);
   if (socket == nullptr || socket->phase == Phase::failed) return;
   if (socket->closed_by_handler()) return serve_closed(*socket);
+  if (socket->owes_end(socket->input == Input::ending)) {
+    if (!tell_end(id)) return;
+    socket = sockets_.find(id);
+  }
   if (socket->pump != nullptr) return serve_pump(id);
   const bool unread = socket->mode == Receive::paused || socket->input == Input::finished;
   if (unread && socket->has_failure()) return report_failure(*socket, socket->failure);
   if (socket->mode == Receive::paused) return;
   if (socket->undelivered != nullptr && !deliver_held(id)) return;
   if (socket->input == Input::readable || socket->input == Input::ending) receive_once(id);
+}
+
+// True: it is still there.
+bool EpollReactor::tell_end(SocketId id) {
+  Socket& socket = *sockets_.find(id);
+  socket.end_told = true;
+  if (!socket.has_failure()) handler_->on_end_in_sight(socket.owner);
+  return find(id) != nullptr;
 }
 
 void EpollReactor::receive_once(SocketId id) {
@@ -146,10 +158,10 @@ void EpollReactor::report_failure(Socket& socket, const base::Error& error) {
 
 void EpollReactor::send(SocketId id, base::Chain&& bytes) {
   Socket* socket = find(id);
-  if (socket == nullptr || !socket->usable()) return bytes.clear();
-  EBB_ASSERT(socket->output == Output::open);
+  if (socket == nullptr || !socket->takes_output()) return bytes.clear();
   const bool in_order = socket->output_bytes.empty();
-  socket->output_bytes.push(std::move(bytes));
+  if (in_order) socket->output_moved = now();
+  socket->output_bytes.join(std::move(bytes));
   if (in_order && corked_) corked_sockets_.push_back(id);
   if (in_order && !corked_) write_out(*socket);
   if (!socket->output_bytes.empty()) socket->owes_drained = true;
@@ -174,6 +186,7 @@ void EpollReactor::write_out(Socket& socket) {
     }
     counters_.sends += 1;
     socket.output_bytes.drop_front(static_cast<std::size_t>(put));
+    socket.output_moved = now();
     if (socket.closed_by_handler()) bound_linger(socket.linger);
     // A short write means a full buffer; the kernel makes an edge when there is room (epoll(7)).
     if (static_cast<std::size_t>(put) < attempted) socket.writable = false;
@@ -210,6 +223,17 @@ std::size_t EpollReactor::unsent(SocketId id) const {
   const Socket* source = sockets_.find(socket->pump_source);
   const std::uint64_t in_pipe = source != nullptr && source->pump != nullptr ? source->pump->in_pipe : 0;
   return socket->output_bytes.bytes() + in_pipe;
+}
+
+std::size_t EpollReactor::held(SocketId id) const {
+  const Socket* socket = const_cast<EpollReactor*>(this)->find(id);
+  if (socket == nullptr) return 0;
+  return socket->output_bytes.held() + (socket->undelivered == nullptr ? 0 : socket->undelivered->held());
+}
+
+base::Backlog EpollReactor::backlog(SocketId id) const {
+  const Socket* socket = sockets_.find(id);
+  return {unsent(id), socket == nullptr ? base::Instant{} : socket->output_moved};
 }
 
 void EpollReactor::finish(SocketId id) {
@@ -267,6 +291,11 @@ void EpollReactor::end_linger(SocketId id) {
 
 void EpollReactor::bury(SocketId id) { sockets_.erase(id); }
 
+std::size_t EpollReactor::linger_memory(SocketId id) const {
+  const Socket* socket = sockets_.find(id);
+  return socket == nullptr ? 0 : socket->output_bytes.held();
+}
+
 bool EpollReactor::peer_gone(SocketId id) {
   const Socket* socket = find(id);
   if (socket == nullptr || !socket->usable()) return true;
@@ -277,6 +306,13 @@ bool EpollReactor::peer_gone(SocketId id) {
 std::optional<TcpFacts> EpollReactor::tcp_facts(SocketId id) {
   const Socket* socket = find(id);
   return socket == nullptr ? std::nullopt : tcp_facts_of(socket->fd(), socket->origin);
+}
+
+void EpollReactor::ask_peer(SocketId id, bool ask) {
+  const Socket* socket = find(id);
+  if (socket != nullptr)
+    set_keepalive(socket->fd(), ask ? asked_every : limits_.keepalive_idle,
+                  ask ? asked_every : limits_.keepalive_interval);
 }
 
 }  // namespace ebb::reactor

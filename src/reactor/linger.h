@@ -1,6 +1,6 @@
 // A socket that its handler has closed while output was unsent, or its peer was sending: it lives on until the one is
-// gone and the other has ended, but not without end. Part of each socket; linked in one of the loop's lists, the
-// nearest deadline first.
+// gone and the other has ended, but not without end. Part of each socket; linked in one of the loop's lists by what it
+// waits for, the nearest deadline first, and in the one by age, the oldest first.
 #pragma once
 
 #include "base/clock.h"
@@ -12,10 +12,16 @@ namespace ebb::reactor {
 // Of a peer that owes nothing but its FIN, which many never send.
 inline constexpr base::Duration linger_silence = std::chrono::seconds{2};
 
-struct Linger : base::ListNode<Linger> {
+struct ByAge;
+
+struct Linger : base::ListNode<Linger>, base::ListNode<ByAge> {
+  using Waiting = base::ListNode<Linger>;
+  using Ageing = base::ListNode<ByAge>;
+
   SocketId socket;
   base::Instant deadline;
   base::Instant latest;  // whatever the peer still sends
+  base::Instant closed;  // by the handler
 };
 
 }  // namespace ebb::reactor

@@ -1,17 +1,24 @@
 // What a reactor knows of a listening socket, whichever way it learns of events. Owned by the reactor's SlotMap.
 #pragma once
 
+#include "base/clock.h"
 #include "base/slot_map.h"
 #include "reactor/descriptor.h"
 #include "reactor/holdings.h"
 
 namespace ebb::reactor {
 
+// A connection that is being made when its listener closes is lost: its handshake is waited for, where the peer is
+// near. One that takes longer, over a long way, was begun just before the listener went.
+inline constexpr base::Duration handshake_time = std::chrono::milliseconds{2};
+
 struct ListenerState {
   Descriptor descriptor;
   base::Owner owner;
   bool closing = false;
-  std::uint64_t inode = 0;  // as list_listeners() first found it
+  bool started = false;
+  base::Instant close_at = base::Instant::max();  // once it is closing and gets no new connections
+  std::uint64_t inode = 0;                        // as list_listeners() first found it
 };
 
 // `Listener` is a ListenerState, or more than that.

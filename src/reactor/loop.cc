@@ -24,7 +24,8 @@ Loop::Loop(const SocketLimits& limits)
       timers_(now_),
       accept_again_(own_timer(accept_timer)),
       flushing_{.ends = base::Timer(own_timer(linger_timer)), .sockets = {}},
-      draining_{.ends = base::Timer(own_timer(silence_timer)), .sockets = {}} {}
+      draining_{.ends = base::Timer(own_timer(silence_timer)), .sockets = {}},
+      age_ends_(own_timer(age_timer)) {}
 
 void Loop::run(Handler& handler) {
   handler_ = &handler;
@@ -70,13 +71,43 @@ void Loop::on_own_timer(TimerKind kind) {
     case accept_timer: return resume_accepting();
     case linger_timer: return end_overdue(flushing_);
     case silence_timer: return end_overdue(draining_);
+    case age_timer: return end_aged();
   }
 }
 
 void Loop::end_overdue(Lingering& lingering) {
   auto& sockets = lingering.sockets;
-  while (!sockets.empty() && sockets.front()->deadline <= now_) end_linger(sockets.pop_front()->socket);
+  while (!sockets.empty() && sockets.front()->deadline <= now_) end(*sockets.front());
   if (!sockets.empty()) timers_.arm(lingering.ends, sockets.front()->deadline);
+}
+
+void Loop::end_aged() {
+  while (!by_age_.empty() && last_of(*by_age_.front()) <= now_) end(*by_age_.front());
+  if (!by_age_.empty()) timers_.arm(age_ends_, last_of(*by_age_.front()));
+}
+
+void Loop::end(Linger& linger) {
+  linger.Waiting::unlink();
+  linger.Ageing::unlink();
+  end_linger(linger.socket);
+}
+
+base::Instant Loop::last_of(const Linger& linger) const {
+  return linger.closed + std::max(limits_.flush_total, linger_least);
+}
+
+std::size_t Loop::end_flushing(std::size_t bytes, base::Duration age) {
+  std::size_t freed = 0;
+  Linger* next = by_age_.front();
+  while (next != nullptr && freed < bytes && next->closed + age <= now_) {
+    Linger& oldest = *next;
+    next = by_age_.next(oldest);
+    const std::size_t memory = linger_memory(oldest.socket);
+    if (memory == 0) continue;  // it only waits for its peer's FIN
+    freed += memory;
+    end(oldest);
+  }
+  return freed;
 }
 
 bool Loop::read_holdings(HoldingsCursor& cursor, Holdings& out) {
@@ -100,6 +131,11 @@ void Loop::pause_accepting() {
 }
 
 void Loop::bound_linger(Linger& linger) {
+  if (!linger.Ageing::linked()) {
+    linger.closed = now_;
+    by_age_.push_back(linger);
+    if (!age_ends_.armed()) timers_.arm(age_ends_, last_of(linger));
+  }
   linger.latest = now_ + std::max(limits_.user_timeout, linger_least);
   await(flushing_, linger, linger.latest);
 }
@@ -109,7 +145,7 @@ void Loop::bound_silence(Linger& linger) {
 }
 
 void Loop::await(Lingering& lingering, Linger& linger, base::Instant deadline) {
-  linger.unlink();
+  linger.Waiting::unlink();
   linger.deadline = deadline;
   lingering.sockets.push_back(linger);
   if (!lingering.ends.armed()) timers_.arm(lingering.ends, lingering.sockets.front()->deadline);

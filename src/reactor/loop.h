@@ -46,6 +46,7 @@ class Loop : public Reactor {
   base::TimerWheel& timers() final { return timers_; }
   base::BlockPool& blocks() final { return blocks_; }
   Counters& counters() final { return counters_; }
+  std::size_t end_flushing(std::size_t bytes, base::Duration age) final;
 
  protected:
   static constexpr base::Duration forever = base::Duration::max();
@@ -58,6 +59,7 @@ class Loop : public Reactor {
   virtual bool has_ready() const = 0;
   virtual void resume_accepting() = 0;
   virtual void end_linger(SocketId socket) = 0;
+  virtual std::size_t linger_memory(SocketId socket) const = 0;  // of its output
   // Its set or ring and its listeners; and its sockets from that slot on, until the slot that is returned or, if that
   // is 0, the end.
   virtual void list_own(Holdings& out) = 0;
@@ -73,7 +75,8 @@ class Loop : public Reactor {
   void starve() { starved_ = true; }
   // Descriptors have run out: resume_accepting() follows after a pause.
   void pause_accepting();
-  // end_linger() follows if the user timeout passes before the next call or the socket's end: call it on progress.
+  // end_linger() follows if the user timeout passes before the next call or the socket's end: call it on progress. It
+  // follows also if flush_total passes since the first call.
   void bound_linger(Linger& linger);
   // The same for a socket that has sent everything and only waits for its peer's FIN: call it when bytes have come.
   void bound_silence(Linger& linger);
@@ -87,7 +90,7 @@ class Loop : public Reactor {
   Datagrams datagrams_;
 
  private:
-  enum TimerKind : std::uint32_t { accept_timer, linger_timer, silence_timer };
+  enum TimerKind : std::uint32_t { accept_timer, linger_timer, silence_timer, age_timer };
   // One timeout for all: whoever comes last has the last deadline.
   struct Lingering {
     base::Timer ends;
@@ -98,6 +101,9 @@ class Loop : public Reactor {
   void on_own_timer(TimerKind kind);
   void await(Lingering& lingering, Linger& linger, base::Instant deadline);
   void end_overdue(Lingering& lingering);
+  void end_aged();
+  void end(Linger& linger);
+  base::Instant last_of(const Linger& linger) const;
 
   base::SystemClock clock_;
   base::Instant now_;
@@ -105,6 +111,8 @@ class Loop : public Reactor {
   base::Timer accept_again_;
   Lingering flushing_;
   Lingering draining_;
+  base::Timer age_ends_;
+  base::List<Linger, ByAge> by_age_;  // one total for all, too
   std::atomic<bool> stopping_ = false;
   bool mail_waits_ = false;
   bool starved_ = false;

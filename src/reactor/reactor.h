@@ -16,6 +16,7 @@
 #include <string_view>
 
 #include "base/address.h"
+#include "base/backlog.h"
 #include "base/block.h"
 #include "base/clock.h"
 #include "base/result.h"
@@ -40,10 +41,13 @@ struct SocketLimits {
   base::Duration keepalive_idle = std::chrono::seconds{10};
   base::Duration keepalive_interval = std::chrono::seconds{5};
   int keepalive_probes = 4;
+  // How long closed sockets may flush in all, however slowly their peers read. What is left then is about 256 KiB: 1
+  // KiB a second is enough.
+  base::Duration flush_total = std::chrono::minutes{5};
 };
 
 enum class CloseMode : std::uint8_t {
-  flush,  // unsent output still goes out (bounded by the user timeout), then FIN
+  flush,  // unsent output still goes out (bounded by the user timeout, flush_total and end_flushing()), then FIN
   drop,   // unsent output is dropped, then FIN or what the kernel makes of unread input
   reset,  // RST: the peer must not take what it has for a complete message
 };
@@ -96,6 +100,8 @@ class Handler {
   virtual void on_received(Owner owner, base::Slice bytes) = 0;
   // The peer's FIN, after all its bytes. Reported also while paused only once receiving is on again.
   virtual void on_peer_finished(Owner owner) = 0;
+  // Of an accepted socket that is paused or pumped from, once: the FIN has come, behind bytes that nobody reads now.
+  virtual void on_end_in_sight(Owner /*owner*/) {}
   // All output given so far has reached the kernel, after unsent() had been above zero when send() returned.
   virtual void on_drained(Owner owner) = 0;
   // `moved` more bytes went through pump(); `done` when the asked amount has passed. Nothing moved and not done: bytes
@@ -122,7 +128,14 @@ class Reactor {
   virtual void post(std::move_only_function<void()> task) = 0;  // any thread; runs between events, in order
 
   // Binds with SO_REUSEPORT and starts to accept.
-  virtual base::Result<ListenerId> listen(const base::Address& address, Owner owner) = 0;
+  base::Result<ListenerId> listen(const base::Address& address, Owner owner) {
+    base::Result<ListenerId> prepared = prepare_listener(address, owner);
+    if (prepared) start_listener(*prepared);
+    return prepared;
+  }
+  // The same in two steps: all that can fail, and the rest. In between, connections wait in the queue.
+  virtual base::Result<ListenerId> prepare_listener(const base::Address& address, Owner owner) = 0;
+  virtual void start_listener(ListenerId listener) = 0;
   virtual base::Address local_address(ListenerId listener) const = 0;
   // Connections waiting in the accept queue are accepted and reported first, so that none is lost; then
   // on_listener_closed() comes.
@@ -134,8 +147,14 @@ class Reactor {
   virtual void send(SocketId socket, base::Chain&& bytes) = 0;
   // Output that the kernel has not taken, with what a pump has taken from its source but not yet given to this socket.
   virtual std::size_t unsent(SocketId socket) const = 0;
+  virtual base::Backlog backlog(SocketId socket) const = 0;  // the same, and since when
+  // Memory that this output, and input that came before a pause, keep from being freed (base::Chain::held).
+  virtual std::size_t held(SocketId socket) const = 0;
   virtual void finish(SocketId socket) = 0;  // FIN after the unsent output; receiving goes on
   virtual void close(SocketId socket, CloseMode mode) = 0;
+  // Ends sockets that were closed at least `age` ago and still have output, the oldest first, until they have held that
+  // much memory. Returns how much it was; the kernel may let go of it a little later.
+  virtual std::size_t end_flushing(std::size_t /*bytes*/, base::Duration /*age*/) { return 0; }
   // Moves `bytes` from one socket to the other inside the kernel (splice). `from` must be paused and `to` have no
   // unsent output. Ends early, with what was moved so far, if `from` finishes.
   virtual void pump(SocketId from, SocketId to, std::uint64_t bytes) = 0;
@@ -143,6 +162,9 @@ class Reactor {
   virtual bool peer_gone(SocketId socket) = 0;
   // Also of a socket that has failed, until it is closed; none once it is, or where the kernel does not tell.
   virtual std::optional<TcpFacts> tcp_facts(SocketId socket) = 0;
+  // A peer that has been quiet for a second is asked by a keepalive probe, now, and again every second; its kernel
+  // answers, whatever its process does (TcpFacts::probes, silence). `false`: as the limits say again.
+  virtual void ask_peer(SocketId socket, bool ask) = 0;
   virtual base::Address local_address(SocketId socket) const = 0;  // which of our addresses the peer reached
 
   // Binds with SO_REUSEPORT: as long as the group of sockets on the address stays the same, the kernel gives the

@@ -34,8 +34,10 @@ struct SocketState {
   Output output = Output::open;
   Receive mode = Receive::paused;
   bool owes_drained = false;
+  bool end_told = false;                        // by on_end_in_sight()
   base::Error failure{base::Cause::completed};  // of a send, until it is reported
   base::Chain output_bytes;
+  base::Instant output_moved{};  // see base::Backlog
   Linger linger;
   std::unique_ptr<base::Chain> undelivered;  // received together with bytes that made the handler pause
   std::unique_ptr<Pump> pump;                // this socket is its source
@@ -46,10 +48,18 @@ struct SocketState {
   bool closed_by_handler() const { return phase > Phase::failed; }
   bool has_failure() const { return failure.cause != base::Cause::completed; }
   bool usable() const { return phase == Phase::open && !has_failure(); }
+  // Behind finish() nothing goes out: TLS may still want to (an alert about what the peer sends to the end).
+  bool takes_output() const { return usable() && output == Output::open; }
+
+  // An end that the handler would not hear of otherwise: it does not read now.
+  bool owes_end(bool end_seen) const {
+    const bool unread = mode == Receive::paused || pump != nullptr;
+    return end_seen && unread && !end_told && origin == Origin::accepted && phase == Phase::open;
+  }
 
   void hold(base::Slice bytes) {
     if (undelivered == nullptr) undelivered = std::make_unique<base::Chain>();
-    undelivered->push(std::move(bytes));
+    undelivered->join(std::move(bytes));
   }
   base::Slice take_held() {
     base::Slice slice = undelivered->pop_front();
@@ -58,11 +68,12 @@ struct SocketState {
   }
   void list(Holdings& out);
   // A pump begins with the bytes that its source had received before the pause.
-  void pump_held_into(SocketState& sink) {
+  void pump_held_into(SocketState& sink, base::Instant now) {
     const std::uint64_t count = std::min<std::uint64_t>(undelivered->bytes(), pump->to_read);
     pump->to_read -= count;
     pump->moved += count;
     sink.output_bytes.push(undelivered->split_front(count));
+    sink.output_moved = now;
     if (undelivered->empty()) undelivered.reset();
   }
 };

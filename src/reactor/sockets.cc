@@ -1,11 +1,13 @@
 #include "reactor/sockets.h"
 
 #include <fcntl.h>
+#include <linux/filter.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
 
 #include <cerrno>
 #include <chrono>
+#include <iterator>
 
 namespace ebb::reactor {
 
@@ -74,6 +76,13 @@ Cause cause_of(int sys, Origin origin) {
 
 }  // namespace
 
+// The interval first: setting the other starts the timer anew, and a probe leaves at once where that time is over
+// already (tcp_sock_set_keepidle_locked).
+void set_keepalive(int socket, base::Duration idle, base::Duration interval) {
+  set_option(socket, IPPROTO_TCP, TCP_KEEPINTVL, seconds(interval));
+  set_option(socket, IPPROTO_TCP, TCP_KEEPIDLE, seconds(idle));
+}
+
 base::Result<Descriptor> open_listener(const base::Address& address, const SocketLimits& limits, Blocking blocking) {
   Descriptor socket = EBB_TRY(open_socket(address.family(), limits, blocking));
   const bool shared =
@@ -134,6 +143,21 @@ void set_blocking(int socket, Blocking blocking) {
 void reset_on_close(int socket) {
   const linger now = {.l_onoff = 1, .l_linger = 0};
   ::setsockopt(socket, SOL_SOCKET, SO_LINGER, &now, sizeof(now));
+}
+
+void ignore_arrivals(int listener) {
+  constexpr std::uint32_t flags_at = 13;  // of the TCP header, where the packet of a filter on a TCP socket begins
+  constexpr std::uint32_t syn = 0x02;
+  constexpr std::uint32_t syn_or_ack = 0x12;
+  sock_filter drop_syn[] = {
+      BPF_STMT(BPF_LD | BPF_B | BPF_ABS, flags_at),  //
+      BPF_STMT(BPF_ALU | BPF_AND | BPF_K, syn_or_ack),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, syn, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, 0),
+      BPF_STMT(BPF_RET | BPF_K, UINT32_MAX),
+  };
+  const sock_fprog program = {.len = std::size(drop_syn), .filter = drop_syn};
+  ::setsockopt(listener, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof(program));
 }
 
 void send_fin(int socket) { ::shutdown(socket, SHUT_WR); }

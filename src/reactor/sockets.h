@@ -26,12 +26,17 @@ int try_bind(const base::Address& address, int type);
 
 base::Address local_address_of(int socket);
 base::Address peer_address_of(int socket);
+inline constexpr base::Duration asked_every = std::chrono::seconds{1};  // the least that TCP_KEEPIDLE takes
+void set_keepalive(int socket, base::Duration idle, base::Duration interval);
 std::optional<TcpFacts> tcp_facts_of(int socket, Origin origin);  // tcp_facts.cc
 base::Error error_of(int sys, Origin origin, const char* where);
 bool descriptors_exhausted(int sys);  // or memory: waiting may help
 int pending_error(int socket);        // SO_ERROR, which reading clears
 void set_blocking(int socket, Blocking blocking);
 void reset_on_close(int socket);
+// For a listener that is about to close: who comes now asks again in a second, and finds who listens then. Without it a
+// connection that is made between the last accept and the close would be reset.
+void ignore_arrivals(int listener);
 void send_fin(int socket);
 // Both look without taking.
 bool end_in_sight(int socket);

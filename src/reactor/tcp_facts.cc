@@ -24,6 +24,7 @@ std::optional<TcpFacts> tcp_facts_of(int socket, Origin origin) {
                   .unacknowledged = info.tcpi_unacked,
                   .timeouts = info.tcpi_retransmits,
                   .silence = std::chrono::milliseconds{info.tcpi_last_ack_recv},
+                  .probes = info.tcpi_probes,
                   .timeout = std::chrono::microseconds{info.tcpi_rto}};
 }
 

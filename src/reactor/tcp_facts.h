@@ -13,6 +13,7 @@ struct TcpFacts {
   std::uint32_t unacknowledged = 0;  // segments that it has not
   std::uint32_t timeouts = 0;        // retransmission time-outs since the last progress; tail-loss probes do not count
   base::Duration silence{};          // since the last acknowledgement of any kind
+  std::uint32_t probes = 0;          // keepalive or zero-window probes since then
   base::Duration timeout{};          // until the next retransmission, counted from the last (RTO)
 };
 

@@ -195,11 +195,15 @@ SocketId UringReactor::add_socket(Descriptor descriptor, Owner owner, Origin ori
   return id;
 }
 
-base::Result<ListenerId> UringReactor::listen(const base::Address& address, Owner owner) {
+base::Result<ListenerId> UringReactor::prepare_listener(const base::Address& address, Owner owner) {
   Descriptor descriptor = EBB_TRY(open_listener(address, limits_, Blocking::yes));
-  const ListenerId id(listeners_.emplace(ListenerState{.descriptor = std::move(descriptor), .owner = owner}));
+  return ListenerId(listeners_.emplace(ListenerState{.descriptor = std::move(descriptor), .owner = owner}));
+}
+
+void UringReactor::start_listener(ListenerId id) {
+  Listener* listener = listeners_.find(id);
+  if (listener == nullptr || listener->closing || std::exchange(listener->started, true)) return;
   start_accepting(id);
-  return id;
 }
 
 base::Address UringReactor::local_address(ListenerId listener) const {
@@ -250,7 +254,7 @@ void UringReactor::serve_accept(ListenerId id, int result, std::uint32_t flags) 
 
 void UringReactor::resume_accepting() {
   listeners_.for_each([this](base::Handle id, Listener& listener) {
-    if (!listener.accepting && !listener.closing) start_accepting(ListenerId(id));
+    if (listener.started && !listener.accepting && !listener.closing) start_accepting(ListenerId(id));
   });
 }
 
@@ -270,8 +274,12 @@ void UringReactor::close_listener(ListenerId id) {
 void UringReactor::close_listeners() {
   if (closing_listeners_.empty()) return;
   for (const ListenerId id : std::exchange(closing_listeners_, {})) {
-    const Listener& listener = *listeners_.find(id);
-    set_blocking(listener.descriptor.get(), Blocking::no);
+    Listener& listener = *listeners_.find(id);
+    if (listener.close_at == base::Instant::max()) {
+      set_blocking(listener.descriptor.get(), Blocking::no);
+      ignore_arrivals(listener.descriptor.get());
+      listener.close_at = now() + handshake_time;
+    }
     for (int i = 0; i < queue_longest; ++i) {
       sockaddr_storage peer;
       socklen_t size = sizeof(peer);
@@ -282,10 +290,15 @@ void UringReactor::close_listeners() {
       const SocketId socket = add_socket(std::move(accepted), {}, Origin::accepted);
       handler_->on_accepted(listener.owner, socket, base::Address::from(reinterpret_cast<sockaddr*>(&peer)));
     }
+    if (now() < listener.close_at) {
+      closing_listeners_.push_back(id);
+      continue;
+    }
     const Owner owner = listener.owner;
     listeners_.erase(id);
     handler_->on_listener_closed(owner);
   }
+  if (!closing_listeners_.empty()) post([] {});  // another round, soon
 }
 
 void UringReactor::list_own(Holdings& out) {

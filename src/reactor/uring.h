@@ -31,7 +31,8 @@ class UringReactor final : public Loop {
   ~UringReactor() override;
 
   const char* name() const override { return "io_uring"; }
-  base::Result<ListenerId> listen(const base::Address& address, Owner owner) override;
+  base::Result<ListenerId> prepare_listener(const base::Address& address, Owner owner) override;
+  void start_listener(ListenerId listener) override;
   base::Address local_address(ListenerId listener) const override;
   base::Address local_address(SocketId socket) const override;
   void close_listener(ListenerId listener) override;
@@ -40,11 +41,14 @@ class UringReactor final : public Loop {
   void receive(SocketId socket, Receive mode) override;
   void send(SocketId socket, base::Chain&& bytes) override;
   std::size_t unsent(SocketId socket) const override;
+  std::size_t held(SocketId socket) const override;
+  base::Backlog backlog(SocketId socket) const override;
   void finish(SocketId socket) override;
   void close(SocketId socket, CloseMode mode) override;
   void pump(SocketId from, SocketId to, std::uint64_t bytes) override;
   bool peer_gone(SocketId socket) override;
   std::optional<TcpFacts> tcp_facts(SocketId socket) override;
+  void ask_peer(SocketId socket, bool ask) override;
   using Loop::holds;
   bool holds(SocketId socket, Owner owner) const override;
 
@@ -57,7 +61,7 @@ class UringReactor final : public Loop {
     connect_operation,
     receive_operation,
     send_operation,
-    watch_operation,   // of a paused socket: only errors
+    watch_operation,   // of a paused socket: errors and, of an accepted one, the peer's end
     source_operation,  // of a pump: readable
     sink_operation,    // of a pump: writable
   };
@@ -75,6 +79,7 @@ class UringReactor final : public Loop {
     Input input = Input::open;
     Receiving receiving = Receiving::no;
     Watching watching = Watching::no;
+    bool end_seen = false;  // while watched
     bool sending = false;
     bool source_polled = false;
     bool sink_polled = false;
@@ -91,6 +96,7 @@ class UringReactor final : public Loop {
   bool has_ready() const override { return !ready_.empty() || !closing_listeners_.empty(); }
   void resume_accepting() override;
   void end_linger(SocketId socket) override;
+  std::size_t linger_memory(SocketId socket) const override;
   void list_own(Holdings& out) override;
   std::uint32_t list_sockets(std::uint32_t from, Holdings& out) override { return list_some(sockets_, from, out); }
 
@@ -132,6 +138,7 @@ class UringReactor final : public Loop {
   void deliver(Socket& socket, base::Slice bytes);
   void sent(Socket& socket, int result);
   void watched(Socket& socket);
+  bool tell_end(SocketId id);
   void serve_input(SocketId id);
   bool deliver_held(SocketId id);
   void report_end(Socket& socket);

@@ -3,6 +3,8 @@
 #include <poll.h>
 #include <sys/socket.h>
 
+#include <thread>
+
 #include "reactor/token.h"
 #include "reactor/uring.h"
 
@@ -10,10 +12,10 @@ namespace ebb::reactor {
 
 io_uring_sqe* UringReactor::new_operation(Operation operation, base::Handle handle) {
   io_uring_sqe* sqe = io_uring_get_sqe(&ring_);
-  if (sqe == nullptr) {
-    io_uring_submit(&ring_);  // the queue is full: hand over what it holds
+  while (sqe == nullptr) {
+    // The queue is full: hand over what it holds. The kernel may have no memory for that at the moment (EAGAIN).
+    if (io_uring_submit(&ring_) < 0) std::this_thread::yield();
     sqe = io_uring_get_sqe(&ring_);
-    EBB_ASSERT(sqe != nullptr);
   }
   sqe->user_data = Token{operation, handle}.packed();
   return sqe;
@@ -78,10 +80,15 @@ void UringReactor::settle_input(Socket& socket) {
   const bool overflowing = socket.receiving == Receiving::repeatedly && socket.undelivered != nullptr;
   if (overflowing || (receiving && socket.pump != nullptr)) {
     cancel_receive(socket);
-  } else if (socket.receiving == Receiving::no && socket.watching == Watching::no && socket.pump == nullptr) {
-    socket.watching = Watching::yes;
-    poll_once(watch_operation, socket, POLLERR | POLLHUP);
+    return;
   }
+  const bool accepted = socket.origin == Origin::accepted;
+  if (socket.receiving != Receiving::no || socket.watching != Watching::no || (socket.pump != nullptr && !accepted)) {
+    return;
+  }
+  socket.watching = Watching::yes;
+  const bool awaits_end = accepted && !socket.end_seen;
+  poll_once(watch_operation, socket, awaits_end ? POLLERR | POLLHUP | POLLRDHUP : POLLERR | POLLHUP);
 }
 
 void UringReactor::start_connect(Socket& socket) {

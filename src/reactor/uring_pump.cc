@@ -54,7 +54,7 @@ void UringReactor::serve_pump(SocketId id) {
   EBB_ASSERT(sink != nullptr);  // its close ends the pump
   if (!sink->usable()) return;  // its owner is told and closes it
   if (source.undelivered != nullptr && source.pump->to_read > 0) {
-    source.pump_held_into(*sink);
+    source.pump_held_into(*sink, now());
     unsettle(*sink);
   }
   // The completion of what is still in flight brings us back.
@@ -96,6 +96,7 @@ void UringReactor::report_pump(SocketId id, PumpStop stop, int sys) {
       if (sys != 0 && !source.has_failure()) source.failure = error_of(sys, source.origin, "splice");
       break;
   }
+  if (moved > 0 || stuck) sink.output_moved = now();
   const bool done = stop == PumpStop::finished;
   if (moved > 0 || done || stuck) handler_->on_pumped(source.owner, moved, done);
   if (stop != PumpStop::source_ended && stop != PumpStop::source_failed) return;

@@ -1,5 +1,6 @@
 // Receiving, sending and closing on the io_uring reactor; see uring.h.
 #include <cerrno>
+#include <utility>
 
 #include "reactor/uring.h"
 
@@ -47,6 +48,7 @@ void UringReactor::receive(SocketId id, Receive mode) {
   if (socket == nullptr || socket->mode == mode) return;
   socket->mode = mode;
   if (mode == Receive::paused) {
+    if (socket->owes_end(socket->end_seen)) make_ready(*socket);
     if (socket->receiving == Receiving::no) unsettle(*socket);
     return;
   }
@@ -140,6 +142,10 @@ void UringReactor::serve_input(SocketId id) {
   if (socket == nullptr) return;
   unsettle(*socket);
   if (socket->phase != Phase::open) return;
+  if (socket->owes_end(socket->end_seen || socket->input == Input::ended)) {
+    if (!tell_end(id)) return;
+    socket = sockets_.find(id);
+  }
   if (socket->pump != nullptr) return serve_pump(id);
   const bool unread = socket->mode == Receive::paused || socket->input == Input::finished;
   if (unread && socket->has_failure()) return report_failure(*socket, socket->failure);
@@ -167,16 +173,29 @@ void UringReactor::watched(Socket& socket) {
   socket.watching = Watching::over;
   if (!socket.usable()) return;
   const int sys = pending_error(socket.fd());
-  if (sys == 0) return;
-  socket.failure = error_of(sys, socket.origin, "socket");
+  if (sys != 0) {
+    socket.failure = error_of(sys, socket.origin, "socket");
+    return make_ready(socket);
+  }
+  // An end and no error. Errors that come behind it are watched for again.
+  if (socket.origin != Origin::accepted || std::exchange(socket.end_seen, true)) return;
+  socket.watching = Watching::no;
   make_ready(socket);
+}
+
+// True: it is still there.
+bool UringReactor::tell_end(SocketId id) {
+  Socket& socket = *sockets_.find(id);
+  socket.end_told = true;
+  if (!socket.has_failure()) handler_->on_end_in_sight(socket.owner);
+  return find(id) != nullptr;
 }
 
 void UringReactor::send(SocketId id, base::Chain&& bytes) {
   Socket* socket = find(id);
-  if (socket == nullptr || !socket->usable()) return bytes.clear();
-  EBB_ASSERT(socket->output == Output::open);
-  socket->output_bytes.push(std::move(bytes));
+  if (socket == nullptr || !socket->takes_output()) return bytes.clear();
+  if (socket->output_bytes.empty()) socket->output_moved = now();
+  socket->output_bytes.join(std::move(bytes));
   if (socket->output_bytes.empty()) return;
   socket->owes_drained = true;
   if (!socket->sending) unsettle(*socket);
@@ -197,6 +216,7 @@ void UringReactor::sent(Socket& socket, int result) {
   }
   counters_.sends += 1;
   socket.output_bytes.drop_front(static_cast<std::size_t>(result));
+  socket.output_moved = now();
   if (socket.closed_by_handler()) {
     bound_linger(socket.linger);
     if (socket.output_bytes.empty()) bound_silence(socket.linger);
@@ -215,6 +235,17 @@ std::size_t UringReactor::unsent(SocketId id) const {
   const Socket* source = sockets_.find(socket->pump_source);
   const std::uint64_t in_pipe = source != nullptr && source->pump != nullptr ? source->pump->in_pipe : 0;
   return socket->output_bytes.bytes() + in_pipe;
+}
+
+std::size_t UringReactor::held(SocketId id) const {
+  const Socket* socket = const_cast<UringReactor*>(this)->find(id);
+  if (socket == nullptr) return 0;
+  return socket->output_bytes.held() + (socket->undelivered == nullptr ? 0 : socket->undelivered->held());
+}
+
+base::Backlog UringReactor::backlog(SocketId id) const {
+  const Socket* socket = sockets_.find(id);
+  return {unsent(id), socket == nullptr ? base::Instant{} : socket->output_moved};
 }
 
 void UringReactor::finish(SocketId id) {
@@ -258,6 +289,11 @@ void UringReactor::end_linger(SocketId id) {
   begin_closing(*socket);
 }
 
+std::size_t UringReactor::linger_memory(SocketId id) const {
+  const Socket* socket = sockets_.find(id);
+  return socket == nullptr ? 0 : socket->output_bytes.held();
+}
+
 bool UringReactor::peer_gone(SocketId id) {
   const Socket* socket = find(id);
   if (socket == nullptr || !socket->usable() || socket->input != Input::open) return true;
@@ -267,6 +303,13 @@ bool UringReactor::peer_gone(SocketId id) {
 std::optional<TcpFacts> UringReactor::tcp_facts(SocketId id) {
   const Socket* socket = find(id);
   return socket == nullptr ? std::nullopt : tcp_facts_of(socket->fd(), socket->origin);
+}
+
+void UringReactor::ask_peer(SocketId id, bool ask) {
+  const Socket* socket = find(id);
+  if (socket != nullptr)
+    set_keepalive(socket->fd(), ask ? asked_every : limits_.keepalive_idle,
+                  ask ? asked_every : limits_.keepalive_interval);
 }
 
 }  // namespace ebb::reactor

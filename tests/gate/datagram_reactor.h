@@ -87,7 +87,10 @@ class DatagramReactor final : public reactor::Reactor {
   base::BlockPool& blocks() override { return blocks_; }
   reactor::Counters& counters() override { return counters_; }
 
-  base::Result<reactor::ListenerId> listen(const base::Address&, base::Owner) override { return no_streams(); }
+  base::Result<reactor::ListenerId> prepare_listener(const base::Address&, base::Owner) override {
+    return no_streams();
+  }
+  void start_listener(reactor::ListenerId) override {}
   base::Address local_address(reactor::ListenerId) const override { return {}; }
   base::Address local_address(reactor::SocketId) const override { return {}; }
   void close_listener(reactor::ListenerId) override {}
@@ -96,11 +99,14 @@ class DatagramReactor final : public reactor::Reactor {
   void receive(reactor::SocketId, reactor::Receive) override {}
   void send(reactor::SocketId, base::Chain&&) override {}
   std::size_t unsent(reactor::SocketId) const override { return 0; }
+  std::size_t held(reactor::SocketId) const override { return 0; }
+  base::Backlog backlog(reactor::SocketId) const override { return {}; }
   void finish(reactor::SocketId) override {}
   void close(reactor::SocketId, reactor::CloseMode) override {}
   void pump(reactor::SocketId, reactor::SocketId, std::uint64_t) override {}
   bool peer_gone(reactor::SocketId) override { return true; }
   std::optional<reactor::TcpFacts> tcp_facts(reactor::SocketId) override { return {}; }
+  void ask_peer(reactor::SocketId, bool) override {}
 
  private:
   static std::unexpected<base::Error> no_streams() { return base::fail(base::Cause::internal, "no streams here"); }

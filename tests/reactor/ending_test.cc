@@ -79,6 +79,98 @@ TEST_P(Impatient, CloseFlushGivesUpOnAPeerThatReadsNothing) {
   EXPECT_TRUE(ours->failures.empty());
 }
 
+class Thrifty : public ReactorTest {
+ protected:
+  Thrifty() {
+    limits_.user_timeout = std::chrono::hours{1};
+    limits_.flush_total = std::chrono::seconds{2};
+  }
+};
+
+// It reads on and on, so little that it would hold the output for hours.
+TEST_P(Thrifty, CloseFlushEndsOnAPeerThatReadsForTooLong) {
+  auto [peer, ours] = accept_one();
+  send(*ours, std::string(std::size_t{64} << 20, 'f'));
+  const std::size_t before = open_descriptors();
+  reactor_->close(ours->id, CloseMode::flush);
+  char some[4096];
+  base::Instant last{};
+  run_until([&] {
+    if (reactor_->now() - last >= std::chrono::milliseconds{1}) {  // 8 MB in all at most, however fast the machine is
+      ::recv(peer.get(), some, sizeof(some), MSG_DONTWAIT);
+      last = reactor_->now();
+    }
+    return open_descriptors() == before - 1;
+  });
+  EXPECT_EQ(plain_state(peer.get()), Seen::reset) << "what it has is not the whole";
+}
+
+TEST_P(Patient, OldestOfThoseThatFlushEndFirstWhenMemoryIsWanted) {
+  const std::size_t size = std::size_t{8} << 20;
+  std::vector<Pair> pairs;
+  for (int i = 0; i < 3; ++i) {
+    pairs.push_back(accept_one());
+    send(*pairs.back().ours, std::string(size, 'f'));
+  }
+  for (const Pair& pair : pairs) {
+    reactor_->close(pair.ours->id, CloseMode::flush);
+    run_rounds(3);
+  }
+  EXPECT_EQ(reactor_->end_flushing(size, std::chrono::hours{1}), 0u) << "none is that old";
+  const std::size_t in_use = reactor_->blocks().bytes_in_use();
+  EXPECT_GE(reactor_->end_flushing(size, base::Duration::zero()), size);
+  run_until([&] { return reactor_->blocks().bytes_in_use() + size <= in_use; });
+  EXPECT_EQ(plain_state(pairs[0].peer.get()), Seen::reset);
+  for (std::size_t i = 1; i < pairs.size(); ++i) {
+    const int younger = pairs[i].peer.get();
+    std::size_t got = 0;
+    run_until([&] { return (got += plain_receive(younger).size()) == size; });
+    run_until([&] { return plain_state(younger) == Seen::fin; });
+  }
+}
+
+TEST_P(Ending, FinBehindUnreadBytesIsToldWhilePaused) {
+  recorder_->mode_when_accepted = Receive::paused;
+  auto [peer, ours] = accept_one();
+  plain_send(peer.get(), "unread");
+  ::shutdown(peer.get(), SHUT_WR);
+  run_until([&] { return ours->end_in_sight == 1; });
+  run_rounds(3);
+  EXPECT_EQ(ours->end_in_sight, 1);
+  EXPECT_EQ(ours->peer_finished, 0) << "there is something to read before it";
+  EXPECT_EQ(ours->bytes, 0u);
+  reactor_->receive(ours->id, Receive::watchful);
+  run_until([&] { return ours->peer_finished == 1; });
+  EXPECT_EQ(ours->received, "unread");
+}
+
+TEST_P(Ending, FinBehindBytesThatMadeTheHandlerPauseIsTold) {
+  auto [peer, ours] = accept_one();
+  ours->on_received = [&](End& end) { reactor_->receive(end.id, Receive::paused); };
+  plain_send(peer.get(), "first");
+  run_until([&] { return ours->received == "first"; });
+  plain_send(peer.get(), "later");
+  run_rounds(3);
+  ::shutdown(peer.get(), SHUT_WR);
+  run_until([&] { return ours->end_in_sight == 1; });
+  EXPECT_EQ(ours->received, "first");
+  reactor_->receive(ours->id, Receive::watchful);
+  run_until([&] { return ours->received == "firstlater"; });
+  reactor_->receive(ours->id, Receive::watchful);
+  run_until([&] { return ours->peer_finished == 1; });
+}
+
+TEST_P(Ending, ResetBehindAFinThatWasToldIsReported) {
+  recorder_->mode_when_accepted = Receive::paused;
+  auto [peer, ours] = accept_one();
+  plain_send(peer.get(), "unread");
+  ::shutdown(peer.get(), SHUT_WR);
+  run_until([&] { return ours->end_in_sight == 1; });
+  set_reset_on_close(peer.get());
+  peer = {};
+  run_until([&] { return ours->failures.size() == 1; });
+}
+
 TEST_P(Ending, CloseDropWithNothingUnreadIsSeenAsFin) {
   auto [peer, ours] = accept_one();
   reactor_->close(ours->id, CloseMode::drop);
@@ -312,6 +404,7 @@ TEST_P(Ending, CloseListenerReportsConnectionsThatWaitInItsQueue) {
     }
     return true;
   });
+  run_until([&] { return recorder_->listeners_closed == 1; });
   Descriptor late(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   EXPECT_EQ(::connect(late.get(), address_.raw(), address_.raw_size()), -1);
   EXPECT_EQ(errno, ECONNREFUSED);
@@ -377,6 +470,8 @@ TEST_P(Ending, ThousandsOfConnectionsComeAndGo) {
 INSTANTIATE_TEST_SUITE_P(Reactors, Patient, testing::Values(Kind::epoll, Kind::uring),
                          [](const auto& kind) { return kind.param == Kind::epoll ? "Epoll" : "Uring"; });
 INSTANTIATE_TEST_SUITE_P(Reactors, Impatient, testing::Values(Kind::epoll, Kind::uring),
+                         [](const auto& kind) { return kind.param == Kind::epoll ? "Epoll" : "Uring"; });
+INSTANTIATE_TEST_SUITE_P(Reactors, Thrifty, testing::Values(Kind::epoll, Kind::uring),
                          [](const auto& kind) { return kind.param == Kind::epoll ? "Epoll" : "Uring"; });
 INSTANTIATE_TEST_SUITE_P(Reactors, Ending, testing::Values(Kind::epoll, Kind::uring),
                          [](const auto& kind) { return kind.param == Kind::epoll ? "Epoll" : "Uring"; });

@@ -100,6 +100,36 @@ TEST_P(Limits, ConnectedSocketsHaveTheLimits) {
   expect_limits(descriptor_facing(peer.get()));
 }
 
+TEST_P(Exchange, BacklogMovesWhenItIsReadAndNotWhenItGrows) {
+  auto [peer, ours] = accept_one();
+  const std::string piece(65536, 'x');
+  base::Backlog before, after;
+  // However long the kernel has taken nothing, a late acknowledgement may let it take more: then it is tried again.
+  for (int tries = 0; tries < 100; ++tries) {
+    std::size_t quiet = 0;
+    run_until([&] {
+      const base::Backlog now = reactor_->backlog(ours->id);
+      quiet = now.bytes > 0 && now.moved == before.moved ? quiet + 1 : 0;
+      before = now;
+      if (now.bytes == 0) send(*ours, piece);
+      return quiet > 50;
+    });
+    const base::Instant reached = reactor_->now();
+    run_until([&] { return reactor_->now() > reached; });
+    send(*ours, piece);
+    run_rounds(5);
+    after = reactor_->backlog(ours->id);
+    if (after.bytes == before.bytes + piece.size()) break;  // nothing was taken
+  }
+  EXPECT_EQ(after.bytes, before.bytes + piece.size());
+  EXPECT_EQ(after.moved, before.moved);
+  run_until([&] {
+    plain_receive(peer.get());
+    return reactor_->backlog(ours->id).bytes == 0;
+  });
+  EXPECT_GT(reactor_->backlog(ours->id).moved, before.moved);
+}
+
 TEST_P(Exchange, PausedSocketLeavesBytesInTheKernelUntilThePeerBlocks) {
   recorder_->mode_when_accepted = Receive::paused;
   auto [peer, ours] = accept_one();

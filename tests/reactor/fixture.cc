@@ -88,7 +88,7 @@ void ReactorTest::TearDown() {
 void ReactorTest::run_until(std::function<bool()> condition) {
   if (condition()) return;
   base::Timer watchdog({watchdog_kind, {0, 1}});
-  reactor_->timers().arm(watchdog, reactor_->clock().now() + std::chrono::seconds{20});
+  reactor_->timers().arm(watchdog, reactor_->clock().now() + std::chrono::minutes{3});
   // Peers are not the reactor's: their progress makes no event here, so look every few milliseconds.
   base::Timer tick({tick_kind, {0, 1}});
   recorder_->until = [&] {

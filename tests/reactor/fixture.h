@@ -30,6 +30,7 @@ struct End {
   int accepted = 0;
   int connected = 0;
   int peer_finished = 0;
+  int end_in_sight = 0;
   int drained = 0;
   int pump_done = 0;
   std::vector<base::Error> failures;
@@ -49,15 +50,18 @@ class Recorder : public Handler {
   Receive mode_when_accepted = Receive::watchful;
   std::function<void(End&)> on_accept = [](End&) {};
   std::vector<End*> accepted;
+  std::size_t listeners_closed = 0;
 
   std::vector<std::uint32_t> timers;
   std::function<bool()> until = [] { return true; };
   std::size_t rounds = 0;
 
   void on_accepted(Owner listener, SocketId socket, const base::Address& peer) override;
+  void on_listener_closed(Owner /*listener*/) override { listeners_closed += 1; }
   void on_connected(Owner owner) override;
   void on_received(Owner owner, base::Slice bytes) override;
   void on_peer_finished(Owner owner) override;
+  void on_end_in_sight(Owner owner) override { end_of(owner).end_in_sight += 1; }
   void on_drained(Owner owner) override;
   void on_pumped(Owner owner, std::uint64_t moved, bool done) override;
   void on_failed(Owner owner, const base::Error& error) override;

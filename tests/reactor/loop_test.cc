@@ -93,6 +93,17 @@ TEST_P(LoopTest, TwoReactorsListenOnOnePort) {
   EXPECT_EQ((*second)->local_address(*shared), address_);
 }
 
+TEST_P(LoopTest, APreparedListenerLetsConnectionsWaitUntilItIsStarted) {
+  const auto prepared = reactor_->prepare_listener(*base::Address::parse("127.0.0.1:0"), {2, {0, 1}});
+  ASSERT_TRUE(prepared);
+  const Descriptor peer = plain_connect(reactor_->local_address(*prepared));
+  run_rounds(5);
+  EXPECT_TRUE(recorder_->accepted.empty());
+  reactor_->start_listener(*prepared);
+  run_until([&] { return recorder_->accepted.size() == 1; });
+  EXPECT_EQ(recorder_->accepted.size(), 1u);
+}
+
 TEST_P(LoopTest, ListeningOnAForeignAddressIsAnErrorWithItsReason) {
   const auto made = reactor_->listen(*base::Address::parse("192.0.2.1:1"), {});
   ASSERT_FALSE(made);

@@ -58,6 +58,23 @@ TEST_P(TcpFactsTest, APeerThatSwallowsEverythingShowsAsTimeoutsWithoutAcknowledg
   EXPECT_GT(facts.silence, facts.timeout / 2);
 }
 
+TEST_P(TcpFactsTest, APeerThatIsAskedAnswersWhateverItsProcessDoes) {
+  auto [peer, ours] = connect_one();  // which reads nothing
+  run_until([&] { return reactor_->tcp_facts(ours->id)->silence > std::chrono::milliseconds{1200}; });
+  reactor_->ask_peer(ours->id, true);
+  run_until([&] { return reactor_->tcp_facts(ours->id)->silence < std::chrono::milliseconds{1000}; });
+  EXPECT_EQ(reactor_->tcp_facts(ours->id)->probes, 0u);
+  reactor_->ask_peer(ours->id, false);
+}
+
+TEST_P(TcpFactsTest, APeerThatIsGoneLeavesProbesUnanswered) {
+  auto [peer, ours] = connect_one();
+  swallow_packets(peer.get());
+  reactor_->ask_peer(ours->id, true);
+  run_until([&] { return reactor_->tcp_facts(ours->id)->probes > 0; });
+  EXPECT_EQ(reactor_->tcp_facts(ours->id)->unacknowledged, 0u);
+}
+
 TEST_P(TcpFactsTest, AClosedSocketHasNone) {
   auto [peer, ours] = connect_one();
   reactor_->close(ours->id, CloseMode::drop);

@@ -164,6 +164,19 @@ TEST_F(NetworkTest, InABlackHoleTimeoutsGrowWithTime) {
   EXPECT_EQ(network_.facts(client).timeouts, 2u);
 }
 
+TEST_F(NetworkTest, InABlackHoleNobodyAnswersProbes) {
+  const auto [client, server] = connected();
+  network_.ask_peer(client, true);
+  run(seconds{1});
+  EXPECT_EQ(network_.facts(client).probes, 0u);
+  network_.black_hole(client);
+  run(seconds{1});
+  EXPECT_GT(network_.facts(client).probes, 0u);
+  EXPECT_GT(network_.facts(client).silence, milliseconds{500});
+  network_.ask_peer(client, false);
+  EXPECT_EQ(network_.facts(client).probes, 0u);
+}
+
 TEST_F(NetworkTest, TurnsACloseWithUnreadInputIntoAReset) {
   const auto [client, server] = connected();
   network_.send(server, "unread");
