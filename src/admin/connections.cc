@@ -10,6 +10,12 @@ namespace ebb::admin {
 using reactor::CloseMode;
 using reactor::Receive;
 
+namespace {
+
+constexpr std::size_t tls_replies_max = std::size_t{32} << 10;
+
+}  // namespace
+
 Connections::Connections(reactor::Reactor& reactor, std::shared_ptr<Door> door, const Limits& limits,
                          std::uint32_t kind)
     : reactor_(reactor), door_(std::move(door)), limits_(limits), kind_(kind) {}
@@ -49,9 +55,12 @@ void Connections::on_received(base::Handle handle, base::Slice bytes) {
 void Connections::decrypt(Connection& connection, base::Slice bytes) {
   base::Chain plain;
   base::Chain cipher;
+  const bool answer_waits = connection.life.is(State::serving) && connection.answered && held_back(connection);
   const auto status = connection.tls->receive(reactor_.blocks(), std::move(bytes), plain, cipher);
+  // What TLS itself answers (a KeyUpdate that was asked for) is limited for one who does not read it.
+  const bool reads = cipher.empty() || reactor_.unsent(connection.socket) <= tls_replies_max;
   if (!cipher.empty()) reactor_.send(connection.socket, std::move(cipher));
-  if (status == wire::TlsSession::Status::failed) return close(connection);
+  if (status == wire::TlsSession::Status::failed || !reads) return close(connection);
   if (connection.life.is(State::handshaking)) {
     if (!connection.tls->handshake_done()) return;
     step(connection, Event::secured);
@@ -61,6 +70,20 @@ void Connections::decrypt(Connection& connection, base::Slice bytes) {
   while (!plain.empty()) text += plain.pop_front().view();
   if (!text.empty()) take(connection, text);
   if (status == wire::TlsSession::Status::finished) on_peer_finished(connection.handle);
+  if (answer_waits) held_answer(connection);
+}
+
+// An answer waited for the rest of the client's message. These bytes may have released it, and the kernel may have
+// taken it at once.
+void Connections::held_answer(Connection& connection) {
+  if (connection.life.ended()) return;
+  if (held_back(connection)) {
+    // Requests behind each new message would be kept without being read.
+    if (connection.input.size() > limits_.head.head_bytes + limits_.body_bytes) close(connection);
+    return;
+  }
+  reactor_.receive(connection.socket, Receive::paused);
+  on_drained(connection.handle);
 }
 
 void Connections::take(Connection& connection, std::string_view bytes) {
@@ -73,7 +96,8 @@ void Connections::on_peer_finished(base::Handle handle) {
   Connection* const connection = connections_.find(handle);
   if (connection == nullptr) return;
   // A client may finish its side behind its last request and still wait for the answer.
-  if (connection->life.is(State::serving)) {
+  // Not one whose answer waits for the rest of its message: that will never come.
+  if (connection->life.is(State::serving) && !held_back(*connection)) {
     connection->keep_alive = false;
   } else {
     close(*connection);
@@ -82,7 +106,8 @@ void Connections::on_peer_finished(base::Handle handle) {
 
 void Connections::on_drained(base::Handle handle) {
   Connection* const connection = connections_.find(handle);
-  if (connection != nullptr && connection->life.is(State::serving) && connection->answered) answer_sent(*connection);
+  if (connection == nullptr || !connection->life.is(State::serving) || !connection->answered) return;
+  if (has_left(*connection)) answer_sent(*connection);
 }
 
 void Connections::on_failed(base::Handle handle) {
@@ -212,7 +237,21 @@ void Connections::answer(Connection& connection, const Answer& answer) {
   if (connection.life.ended()) return;
   connection.answered = true;
   arm(connection, limits_.answer);
-  if (connection.life.is(State::reading) || reactor_.unsent(connection.socket) == 0) answer_sent(connection);
+  if (held_back(connection)) return await_release(connection);
+  if (connection.life.is(State::reading) || has_left(connection)) answer_sent(connection);
+}
+
+// The rest of the client's message has to be read, and no other request is: answers would pile up.
+void Connections::await_release(Connection& connection) {
+  if (connection.life.is(State::reading)) step(connection, Event::head_complete);  // a refusal is served like an answer
+  reactor_.receive(connection.socket, Receive::watchful);
+}
+
+// While a TLS message of the client is half read, nothing can be sent (wire::TlsSession::held).
+bool Connections::held_back(const Connection& connection) { return connection.tls && connection.tls->held() > 0; }
+
+bool Connections::has_left(const Connection& connection) const {
+  return reactor_.unsent(connection.socket) == 0 && !held_back(connection);
 }
 
 void Connections::send(Connection& connection, base::Chain&& bytes) {

@@ -81,6 +81,10 @@ class Connections {
   };
 
   void decrypt(Connection& connection, base::Slice bytes);
+  void held_answer(Connection& connection);
+  void await_release(Connection& connection);
+  static bool held_back(const Connection& connection);
+  bool has_left(const Connection& connection) const;
   void take(Connection& connection, std::string_view bytes);
   void await_request(Connection& connection);
   void read_request(Connection& connection);

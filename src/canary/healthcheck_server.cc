@@ -11,6 +11,12 @@ namespace ebb::canary {
 using reactor::CloseMode;
 using reactor::Receive;
 
+namespace {
+
+constexpr std::size_t held_bytes_max = std::size_t{256} << 10;
+
+}  // namespace
+
 HealthcheckServer::HealthcheckServer(reactor::Reactor& reactor, HealthcheckIdentity identity,
                                      std::shared_ptr<const wire::ServerContext> tls, const HealthcheckLimits& limits)
     : reactor_(reactor),
@@ -115,7 +121,9 @@ void HealthcheckServer::on_round_end() {
 
 void HealthcheckServer::send(Connection& one, base::Chain&& out) {
   if (!out.empty()) reactor_.send(one.socket, std::move(out));
-  if (one.session.waiting() == Waiting::nothing) return part(one);
+  // Answers that wait for the rest of a TLS message: few, and the last one leaves before we do.
+  if (one.session.held() > held_bytes_max) return close(one, CloseMode::reset);
+  if (one.session.waiting() == Waiting::nothing && one.session.held() == 0) return part(one);
   await_more(one);
 }
 

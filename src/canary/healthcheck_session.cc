@@ -16,7 +16,7 @@ HealthcheckSession::HealthcheckSession(HealthcheckDesk& desk, std::uint16_t port
     : desk_(desk), port_(port), context_(tls) {}
 
 void HealthcheckSession::receive(base::Slice bytes, base::Instant now, base::Chain& out) {
-  if (waiting() == Waiting::nothing) return;
+  if (waiting() == Waiting::nothing && held() == 0) return;
   const wire::ServerContext* const context = std::exchange(context_, nullptr);
   if (context != nullptr && bytes.view().starts_with(tls_handshake)) tls_.emplace(*context);
   if (!tls_) return take(std::move(bytes), now, out);
@@ -67,6 +67,8 @@ HealthcheckSession::Waiting HealthcheckSession::waiting() const {
   const bool begun = tls_ ? !tls_->handshake_done() : !first_.empty();
   return begun ? Waiting::rest_of_request : Waiting::request;
 }
+
+std::size_t HealthcheckSession::held() const { return ended_ || !tls_ ? 0 : tls_->held(); }
 
 void HealthcheckSession::seal(base::Chain&& plain, base::Chain& out) {
   if (!tls_) return out.push(std::move(plain));

@@ -24,6 +24,7 @@ class HealthcheckSession {
   void leave(base::Chain& out);
 
   Waiting waiting() const;
+  std::size_t held() const;  // bytes of answers that wait for the rest of a TLS message of the client
   std::uint64_t answers() const { return requests_ == nullptr ? 0 : requests_->answers(); }
 
  private:

@@ -8,6 +8,7 @@
 #include "base/list.h"
 #include "base/timer_wheel.h"
 #include "gate/h2_backend_session.h"
+#include "gate/tls_replies.h"
 #include "lifecycle/backend_connection.h"
 #include "lifecycle/idle_budget.h"
 #include "reactor/reactor.h"
@@ -23,6 +24,8 @@ struct SecureBackendLayer {
       : context(std::move(with)), session(*context) {}
   std::shared_ptr<const wire::ClientContext> context;
   wire::TlsSession session;
+  TlsReplies replies;
+  base::Instant held_since{};  // output that waits for the rest of the endpoint's message, see TlsSession::held()
 };
 
 struct BackendConnection : base::ListNode<IdleTag> {

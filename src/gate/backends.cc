@@ -98,6 +98,7 @@ void Backends::send(BackendConnection& connection, base::Chain&& plain) {
     return put(connection, std::move(plain));
   }
   base::Chain cipher;
+  if (held(connection) == 0) connection.secure->held_since = core_.reactor.now();
   connection.secure->session.send(core_.reactor.blocks(), std::move(plain), cipher);
   core_.counters.backend_bytes_out += cipher.bytes();
   put(connection, std::move(cipher));
@@ -120,6 +121,7 @@ void Backends::finish(Handle end) {
   BackendConnection& connection = *find(end);
   if (connection.secure != nullptr) {
     base::Chain cipher;
+    if (held(connection) > 0) return;  // an end would come before it: the tunnel's own time-out ends that
     connection.secure->session.close_notify(core_.reactor.blocks(), cipher);
     put(connection, std::move(cipher));
   }
@@ -133,7 +135,7 @@ reactor::SocketId Backends::bare_socket(Handle end) {
 
 std::size_t Backends::unsent(Handle end) {
   const BackendConnection* connection = find(end);
-  return connection == nullptr ? 0 : core_.reactor.unsent(connection->socket);
+  return connection == nullptr ? 0 : unsent(*connection);
 }
 
 void Backends::receive(Handle end, Receive mode) { core_.reactor.receive(find(end)->socket, mode); }
@@ -263,9 +265,12 @@ void Backends::on_received(Handle handle, base::Slice bytes) {
   connection->asked_since = base::Instant::max();
   if (connection->secure == nullptr) return take_plain(*connection, std::move(bytes));
   base::Chain plain;
+  const bool held_before = held(*connection) > 0;
   const bool open = take_cipher(*connection, std::move(bytes), plain);
   while (!plain.empty() && !connection->life.ended()) take_plain(*connection, plain.pop_front());
-  if (!open && !connection->life.ended()) on_peer_finished(handle);
+  if (!open && !connection->life.ended()) return on_peer_finished(handle);
+  // What was held has left with these bytes, and the kernel may have taken it at once.
+  if (held_before && unsent(*connection) == 0) on_drained(handle);
 }
 
 // Decrypts into `plain`. False when no more will come: close_notify, or a failure (the connection is then closed).
@@ -273,10 +278,11 @@ bool Backends::take_cipher(BackendConnection& connection, base::Slice bytes, bas
   wire::TlsSession& session = connection.secure->session;
   base::Chain cipher;
   const wire::TlsSession::Status status = session.receive(core_.reactor.blocks(), std::move(bytes), plain, cipher);
+  const bool reads = cipher.empty() || connection.secure->replies.within_limit(cipher.bytes(), unsent(connection));
   if (!cipher.empty()) put(connection, std::move(cipher));
-  if (status == wire::TlsSession::Status::failed) {
+  if (status == wire::TlsSession::Status::failed || !reads) {
     plain.clear();
-    fail(connection, session.cause());
+    fail(connection, reads ? session.cause() : Cause::backend_tls_failed);
     return false;
   }
   if (connection.life.is(State::securing) && session.handshake_done()) {

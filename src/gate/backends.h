@@ -43,6 +43,12 @@ class Backends : public Back {
   // For HTTP/2 sessions too: a connection, and bytes through TLS, if there is TLS, to its socket.
   base::Result<base::Handle> connect(base::Handle endpoint, const BackendTarget& target);
   void send(BackendConnection& connection, base::Chain&& plain);
+  static std::size_t held(const BackendConnection& connection) {
+    return connection.secure == nullptr ? 0 : connection.secure->session.held();
+  }
+  std::size_t unsent(const BackendConnection& connection) const {
+    return core_.reactor.unsent(connection.socket) + held(connection);
+  }
   void pumped(base::Handle connection, std::uint64_t bytes);  // the kernel has moved them there
   void multiplexed(BackendConnection& connection);            // it has begun to carry streams
   void close(base::Handle connection, base::Cause cause, reactor::CloseMode mode = reactor::CloseMode::drop);

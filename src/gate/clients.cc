@@ -57,9 +57,12 @@ void Clients::on_received(Handle handle, Slice bytes) {
 void Clients::take_bytes(ClientConnection& client, Slice bytes) {
   if (client.secure == nullptr) return take_plain(client, std::move(bytes));
   Chain plain;
+  const bool held = client.secure->session.held() > 0;
   const bool open = take_cipher(client, std::move(bytes), plain);
   while (!plain.empty() && !client.life.ended()) take_plain(client, plain.pop_front());
-  if (!open && !client.life.ended()) on_peer_finished(client.self);
+  if (!open && !client.life.ended()) return on_peer_finished(client.self);
+  // What was held has left with these bytes, and the kernel may have taken it at once.
+  if (held && unsent(client) == 0) on_drained(client.self);
 }
 
 // Decrypts into `plain`. False when no more will come: close_notify, or a failure (the connection is then closed).
@@ -68,13 +71,16 @@ bool Clients::take_cipher(ClientConnection& client, Slice bytes, Chain& plain) {
   const bool was_done = client.secure->session.handshake_done();
   const TlsSession::Status status =
       client.secure->session.receive(core_.reactor.blocks(), std::move(bytes), plain, cipher);
+  bool reads = true;
+  if (client.life.is(State::lingering)) cipher.clear();  // our side is finished: an alert has no way out
   if (!cipher.empty()) {
     core_.counters.client_bytes_out += cipher.bytes();
+    reads = client.secure->replies.within_limit(cipher.bytes(), unsent(client));
     core_.reactor.send(client.socket, std::move(cipher));
   }
-  if (status == TlsSession::Status::failed) {
+  if (status == TlsSession::Status::failed || !reads) {
     plain.clear();
-    const Cause cause = client.secure->session.cause();
+    const Cause cause = reads ? client.secure->session.cause() : Cause::client_tls_failed;
     if (client.exchange) core_.exchanges->on_client_left(client.exchange, cause);
     close(client.self, cause, CloseMode::flush);
     return false;
@@ -189,6 +195,7 @@ void Clients::send(ClientConnection& client, Chain&& plain) {
     return core_.reactor.send(client.socket, std::move(plain));
   }
   Chain cipher;
+  if (held(client) == 0) client.secure->held_since = core_.reactor.now();
   client.secure->session.send(core_.reactor.blocks(), std::move(plain), cipher);
   core_.counters.client_bytes_out += cipher.bytes();
   core_.reactor.send(client.socket, std::move(cipher));
@@ -326,6 +333,7 @@ void Clients::notify_end(ClientConnection& client) {
 }
 
 void Clients::finish(ClientConnection& client) {
+  if (held(client) > 0) return;
   notify_end(client);
   core_.reactor.finish(client.socket);
 }
@@ -337,6 +345,7 @@ void Clients::linger(ClientConnection& client) {
 }
 
 void Clients::await_fin(ClientConnection& client) {
+  if (held(client) > 0) return close(client.self, client.parts_by, CloseMode::reset);
   client.input.clear();
   core_.reactor.finish(client.socket);
   arm_after_exchange(client, linger_time);
@@ -367,6 +376,8 @@ void Clients::become_tunnel(Handle end) {
 void Clients::close(Handle handle, Cause cause, CloseMode mode) {
   ClientConnection* client = connections_.find(handle);
   if (client == nullptr || client->life.ended()) return;
+  // What is held within TLS has no way out any more: without it the last answer must not look whole.
+  if (held(*client) > 0) mode = CloseMode::reset;
   // close_notify vouches for what was sent: a connection that is cut short must not get it.
   const bool polite = mode == CloseMode::flush && base::facts(cause).fault == Side::none;
   if (polite && !client->life.is(State::lingering)) notify_end(*client);

@@ -12,6 +12,7 @@
 #include "gate/front.h"
 #include "gate/h2_client_session.h"
 #include "gate/idle_clients.h"
+#include "gate/tls_replies.h"
 #include "lifecycle/client_connection.h"
 #include "wire/client_hello.h"
 #include "wire/h2_preface.h"
@@ -35,6 +36,8 @@ struct SecureLayer {
   explicit SecureLayer(std::shared_ptr<const wire::ServerContext> with) : context(std::move(with)), session(*context) {}
   std::shared_ptr<const wire::ServerContext> context;  // the one it began with: a new certificate does not disturb it
   wire::TlsSession session;
+  TlsReplies replies;
+  base::Instant held_since{};  // output that waits for the rest of the client's message, see TlsSession::held()
 };
 
 struct ClientConnection {
@@ -97,7 +100,12 @@ class Clients : public Front {
   void send(ClientConnection& client, base::Chain&& plain);
   // All is said on both sides: we finish, and wait for the client to do so.
   void part(ClientConnection& client, base::Cause cause);
-  std::size_t unsent(const ClientConnection& client) const { return core_.reactor.unsent(client.socket); }
+  static std::size_t held(const ClientConnection& client) {
+    return client.secure == nullptr ? 0 : client.secure->session.held();
+  }
+  std::size_t unsent(const ClientConnection& client) const {
+    return core_.reactor.unsent(client.socket) + held(client);
+  }
   void close(base::Handle client, base::Cause cause, reactor::CloseMode mode);
 
   void accept(const std::shared_ptr<ListenerState>& listener, reactor::SocketId socket, const base::Address& peer);

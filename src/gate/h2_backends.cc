@@ -410,8 +410,9 @@ void H2Backends::schedule(BackendConnection& connection) {
 
 void H2Backends::send_now(BackendConnection& connection) {
   connection.h2->scheduled = false;
-  send_frames(core_, connection.h2->codec, connection.socket,
-              [&](Chain&& out) { core_.backends->send(connection, std::move(out)); });
+  send_frames(
+      core_, connection.h2->codec, [&] { return core_.backends->unsent(connection); },
+      [&](Chain&& out) { core_.backends->send(connection, std::move(out)); });
 }
 
 bool H2Backends::send_scheduled() {

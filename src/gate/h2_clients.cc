@@ -300,8 +300,9 @@ void H2Clients::schedule(ClientConnection& client) {
 
 void H2Clients::send_now(ClientConnection& client) {
   client.h2->scheduled = false;
-  send_frames(core_, client.h2->codec, client.socket,
-              [&](Chain&& out) { core_.clients->send(client, std::move(out)); });
+  send_frames(
+      core_, client.h2->codec, [&] { return core_.clients->unsent(client); },
+      [&](Chain&& out) { core_.clients->send(client, std::move(out)); });
 }
 
 bool H2Clients::send_scheduled() {

@@ -18,10 +18,10 @@ inline base::Handle half_of(const StreamMap& streams, wire::StreamId id) {
 
 // Until nothing is left or the socket is full. One turn is not enough: what the kernel took at once is not followed by
 // on_drained.
-template <class Send>
-void send_frames(Core& core, wire::H2Session& codec, reactor::SocketId socket, Send&& send) {
+template <class Unsent, class Send>
+void send_frames(Core& core, wire::H2Session& codec, Unsent&& unsent, Send&& send) {
   do {
-    const std::size_t waiting = core.reactor.unsent(socket);
+    const std::size_t waiting = unsent();
     if (waiting >= output_high_water) return codec.postpone();  // on_drained comes back here
     base::Chain out;
     codec.collect(core.reactor.blocks(), out, output_high_water - waiting);

@@ -147,11 +147,15 @@ class TlsSession {
   // Takes received bytes; appends decrypted ones to `plain` and what must be sent now (handshake, alerts, tickets) to
   // `cipher`. Before the handshake is done, `plain` stays empty.
   Status receive(base::BlockPool& pool, base::Slice received, base::Chain& plain, base::Chain& cipher);
-  // Encrypts; only after the handshake. Full records for bodies, one record for a small answer.
+  // Encrypts. Full records for bodies, one record for a small answer. While a handshake message of the peer is half
+  // read, plaintext is held; the receive() that completes the message appends it, encrypted, to `cipher`.
   Status send(base::BlockPool& pool, base::Chain&& plain, base::Chain& cipher);
+  std::size_t held() const;         // bytes of plaintext that wait so
+  std::size_t held_memory() const;  // that they keep from being freed (base::Chain::held)
+  // Nothing while plaintext is held: it would vouch for bytes that never left.
   void close_notify(base::BlockPool& pool, base::Chain& cipher);
 
-  bool handshake_done() const;
+  bool handshake_done() const;  // once true, always true: messages that come later do not undo it
   bool resumed() const;
   std::string_view protocol() const;     // "TLSv1.3"
   std::string_view alpn() const;         // "" if none

@@ -60,6 +60,11 @@ struct TlsSession::State {
 
   Status shake_hands();
   Status read_all(Transfer& transfer, base::Chain& plain);
+  Status write_all(base::BlockPool& pool, base::Chain& plain);
+  Status hold(base::Chain&& plain);
+  // A handshake message of the peer is under way, the first or a later one (RFC 8446 5.1 lets it come in several
+  // records): until its end OpenSSL writes no application data.
+  bool in_message() const { return SSL_in_init(ssl.get()) == 1; }
   Status stopped(int result);
   void explain();
 
@@ -67,9 +72,11 @@ struct TlsSession::State {
   const OpensslClientContext* towards_backend = nullptr;  // towards a client: none
   Greeting greeting;
   std::unique_ptr<const PeerCertificate> peer;
+  std::unique_ptr<base::Chain> held;  // plaintext that waits for the end of the peer's message
   const char* why = "";
   base::Cause cause = base::Cause::completed;
   Status status = Status::open;
+  bool done = false;  // the handshake, once and for all: what OpenSSL calls its end is undone by each later message
 };
 
 // What a result that is not success means.
@@ -103,6 +110,7 @@ void TlsSession::State::explain() {
 
 TlsSession::Status TlsSession::State::shake_hands() {
   if (const int result = SSL_do_handshake(ssl.get()); result != 1) return stopped(result);
+  done = true;
   forget_ephemeral_keys(ssl.get());
   SSL_set_tlsext_status_ocsp_resp(ssl.get(), nullptr, 0);  // a copy that was needed in the handshake only
   ERR_clear_error();  // a ticket that cannot be opened leaves its reason behind although the handshake succeeds
@@ -133,6 +141,30 @@ TlsSession::Status TlsSession::State::read_all(Transfer& transfer, base::Chain& 
   return result;
 }
 
+TlsSession::Status TlsSession::State::write_all(base::BlockPool& pool, base::Chain& plain) {
+  while (!plain.empty()) {
+    const base::Slice record = next_record(pool, plain);
+    std::size_t written = 0;
+    const int result = SSL_write_ex(ssl.get(), record.data(), record.size(), &written);
+    if (result != 1) return stopped(result);
+    EBB_ASSERT(written == record.size());  // our output never blocks, so nothing is left over
+  }
+  return status;
+}
+
+// A peer that has closed in the middle of a message will never end it.
+TlsSession::Status TlsSession::State::hold(base::Chain&& plain) {
+  if (status == Status::finished) {
+    why = "the peer closed in the middle of a message";
+    cause = towards_backend != nullptr ? base::Cause::backend_tls_failed : base::Cause::client_tls_failed;
+    held.reset();
+    return status = Status::failed;
+  }
+  if (held == nullptr) held = std::make_unique<base::Chain>();
+  held->join(std::move(plain));
+  return status;
+}
+
 TlsSession::TlsSession(const ServerContext& context)
     : state_(std::make_unique<State>(static_cast<const OpensslServerContext&>(context))) {}
 TlsSession::TlsSession(const ClientContext& context)
@@ -159,38 +191,39 @@ TlsSession::Status TlsSession::receive(base::BlockPool& pool, base::Slice receiv
   const bool closed = (SSL_get_shutdown(ssl) & SSL_SENT_SHUTDOWN) != 0;
   Transfer transfer{pool, received.view(), closed ? unheard : cipher, &state.greeting};
   const TransferScope scope(ssl, transfer);
-  if (!handshake_done()) {
-    if (const Status status = state.shake_hands(); status != Status::open || !handshake_done()) return status;
+  if (!state.done) {
+    if (const Status status = state.shake_hands(); status != Status::open || !state.done) return status;
   }
-  return state.read_all(transfer, plain);
+  const Status status = state.read_all(transfer, plain);
+  if (state.held == nullptr || status == Status::failed) return status;
+  if (state.in_message()) return status == Status::open ? status : state.hold({});
+  const std::unique_ptr<base::Chain> held = std::move(state.held);
+  return state.write_all(pool, *held);
 }
 
 TlsSession::Status TlsSession::send(base::BlockPool& pool, base::Chain&& plain, base::Chain& cipher) {
   State& state = *state_;
-  EBB_ASSERT(handshake_done() || state.status == Status::failed);
   if (state.status == Status::failed) return Status::failed;
+  if (plain.empty()) return state.status;
+  if (!state.done || state.in_message()) return state.hold(std::move(plain));
   Transfer transfer{pool, {}, cipher};
   const TransferScope scope(state.ssl.get(), transfer);
-  while (!plain.empty()) {
-    const base::Slice record = next_record(pool, plain);
-    std::size_t written = 0;
-    const int result = SSL_write_ex(state.ssl.get(), record.data(), record.size(), &written);
-    if (result != 1) return state.stopped(result);
-    EBB_ASSERT(written == record.size());  // our output never blocks, so nothing is left over
-  }
-  return state.status;
+  return state.write_all(pool, plain);
 }
+
+std::size_t TlsSession::held() const { return state_->held == nullptr ? 0 : state_->held->bytes(); }
+std::size_t TlsSession::held_memory() const { return state_->held == nullptr ? 0 : state_->held->held(); }
 
 void TlsSession::close_notify(base::BlockPool& pool, base::Chain& cipher) {
   SSL* ssl = state_->ssl.get();
   const bool already_sent = (SSL_get_shutdown(ssl) & SSL_SENT_SHUTDOWN) != 0;
-  if (state_->status == Status::failed || !handshake_done() || already_sent) return;
+  if (state_->status == Status::failed || already_sent || state_->in_message()) return;
   Transfer transfer{pool, {}, cipher};
   const TransferScope scope(ssl, transfer);
   if (SSL_shutdown(ssl) < 0) ERR_clear_error();
 }
 
-bool TlsSession::handshake_done() const { return SSL_is_init_finished(state_->ssl.get()) == 1; }
+bool TlsSession::handshake_done() const { return state_->done; }
 bool TlsSession::resumed() const { return SSL_session_reused(state_->ssl.get()) == 1; }
 std::string_view TlsSession::protocol() const { return SSL_get_version(state_->ssl.get()); }
 

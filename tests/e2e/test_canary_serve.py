@@ -1,6 +1,7 @@
 """`ebbgate canary serve`: OpenShift's answer and variables, and what is more: HTTP/2, WebSocket, bounds, a graceful end."""
 
 import asyncio
+import socket
 import subprocess
 
 import pytest
@@ -8,6 +9,7 @@ import pytest
 import http2
 from canary_server import CanaryServer
 from http1 import Closed, dial, request, trusting_context
+from raw_tls import APPLICATION_DATA, HANDSHAKE, RawTls, key_update
 from router import BINARY, PORTS
 
 BODY = b"Healthcheck requested\n"
@@ -161,3 +163,51 @@ def test_a_port_that_is_taken_is_told(tmp_path):
     with CanaryServer(tmp_path) as server:
         done = subprocess.run([BINARY, "canary", "serve", "--port", str(server.ports[0])], capture_output=True, text=True, timeout=30)
     assert done.returncode == 1 and "in use" in done.stderr
+
+
+def half_asked(server, sent):
+    """Behind the requests comes half of a KeyUpdate: until the rest has come, TLS sends no answer."""
+    peer = RawTls(socket.create_connection(("127.0.0.1", server.ports[0]))).shake_hands()
+    peer.send(peer.record(APPLICATION_DATA, sent) + peer.record(HANDSHAKE, key_update()[:4]))
+    return peer
+
+
+def send_the_rest(peer):
+    peer.send_record(HANDSHAKE, key_update()[4:])
+    peer.out.update()
+
+
+@pytest.fixture
+def secured(tmp_path, certificates):
+    pair = certificates("localhost", "ecdsa", "localhost")
+    with CanaryServer(tmp_path, TLS_CERT=pair["cert"], TLS_KEY=pair["key"]) as one:
+        one.context = trusting_context()
+        yield one
+
+
+@pytest.mark.parametrize("last", [False, True], ids=["kept", "close"])
+def test_an_answer_waits_for_the_rest_of_a_tls_message(secured, last):
+    with half_asked(secured, request(**{"Connection": "close"} if last else {})) as peer:
+        assert ask(secured, secured.ports[0]).body == BODY  # by the same thread: so that the half has been read
+        send_the_rest(peer)
+        peer.read_until(BODY)
+        if last:
+            while peer.next_record() is not None:
+                pass
+        else:
+            peer.write(request())
+            peer.read_until(BODY)
+
+
+def test_answers_that_wait_for_tls_messages_do_not_pile_up(secured):
+    """Each segment has the rest of one message, many requests, and half of the next."""
+    asked = request() * (4000 // len(request()))
+    with half_asked(secured, asked) as peer, dial(secured.ports[0]) as beside:
+        with pytest.raises(OSError):
+            for _ in range(400):
+                beside.send(request())
+                assert beside.read_response().body == BODY  # by the same thread: so that each segment is read alone
+                rest = peer.record(HANDSHAKE, key_update()[4:])
+                peer.out.update()
+                peer.send(rest + peer.record(APPLICATION_DATA, asked) + peer.record(HANDSHAKE, key_update()[:4]))
+    assert ask(secured, secured.ports[0]).body == BODY

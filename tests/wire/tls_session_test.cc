@@ -248,6 +248,22 @@ TEST(Tls, GivesPlaintextThatCameWithTheLastBytesOfTheHandshake) {
   EXPECT_EQ(pair.plain_text(), "early bird");
 }
 
+TEST_P(TlsOfEachVersion, HoldsSmallAnswersInFewBlocks) {
+  constexpr std::size_t answers = 4000;
+  const std::string event = "data: " + std::string(43, 'x') + "\n";
+  std::string all;
+  for (std::size_t i = 0; i < answers; ++i) {
+    ASSERT_EQ(pair_.answer(event), Status::open);  // before the handshake: nothing can leave yet
+    all += event;
+  }
+  EXPECT_EQ(pair_.server.held(), all.size());
+  EXPECT_LT(pair_.pool.bytes_in_use(), 2 * all.size());
+  EXPECT_GE(pair_.server.held_memory(), pair_.pool.bytes_in_use());
+  EXPECT_EQ(pair_.carry(), Status::open);
+  EXPECT_EQ(pair_.client.received, all);
+  EXPECT_EQ(pair_.server.held_memory(), 0u);
+}
+
 TEST(Tls, AnswersAKeyUpdate) {
   const auto context = shop_context();
   TlsPair pair(*context, {.version = TLS1_3_VERSION});
