@@ -46,6 +46,9 @@ class Connections {
   void on_timer(base::Handle handle);
   void on_round_end();
 
+  // Machines that had no row for an event; each such connection was closed.
+  std::uint64_t missing_transitions() const { return missing_transitions_; }
+
   // For the book: those that are not closed, as (handle, socket).
   template <class Callback>
   void for_each_open(Callback&& callback) {
@@ -55,6 +58,7 @@ class Connections {
   }
 
  private:
+  friend struct MissingRow;  // a test: tests/admin/pages_test.cc
   using Life = lifecycle::ClientConnectionMachine;
   using State = Life::State;
   using Event = Life::Event;
@@ -106,7 +110,8 @@ class Connections {
   std::vector<std::unique_ptr<Listener>> listeners_;
   base::SlotMap<Connection> connections_;
   std::vector<base::Handle> graves_;  // closed in this round
-  wire::RequestHead head_;            // of the request that is being read; large, hence one for all
+  std::uint64_t missing_transitions_ = 0;
+  wire::RequestHead head_;  // of the request that is being read; large, hence one for all
   wire::ResponseHead response_;
 };
 

@@ -35,8 +35,10 @@ Answer readiness_answer(const Readiness& readiness) {
           .body = fmt::format("{}: {}\n", readiness.ready ? "ready" : "not ready", readiness.reason)};
 }
 
-Answer metrics_answer(const Sources& sources, observe::MetricFormat format, const Replies<observe::Counters>& replies) {
-  observe::Counters sum;
+// `own`: what the admin server itself has counted.
+Answer metrics_answer(const Sources& sources, observe::MetricFormat format, const observe::Counters& own,
+                      const Replies<observe::Counters>& replies) {
+  observe::Counters sum = own;
   std::uint64_t silent = 0;
   for (const auto& counters : replies) {
     if (counters) {
@@ -102,8 +104,10 @@ void add_pages(Server& server, const Sources& sources, base::Duration patience) 
     const observe::MetricFormat format = observe::choose_metric_format(request.accept);
     gather<observe::Counters>(
         sources, server.door(), server.alarms(), patience, sources.counters,
-        [&sources, format, respond = std::move(respond)](const Replies<observe::Counters>& replies) mutable {
-          respond(metrics_answer(sources, format, replies));
+        [&server, &sources, format, respond = std::move(respond)](const Replies<observe::Counters>& replies) mutable {
+          observe::Counters own;
+          own.missing_transitions = server.missing_transitions();
+          respond(metrics_answer(sources, format, own, replies));
         });
   });
   server.add("/api/v1/openapi.json", [](const Request&, Respond respond) {

@@ -55,10 +55,14 @@ class Server final : private reactor::Handler {
   base::WallTime now() const { return reactor_->clock().wall(); }
   base::Instant monotonic() const { return reactor_->now(); }
 
+  // On the admin thread; see Connections.
+  std::uint64_t missing_transitions() const { return connections_->missing_transitions(); }
+
   // For the self-audit, on the admin thread: all at once, since there are few.
   void read_book(observe::Claims& out);
 
  private:
+  friend struct MissingRow;
   enum OwnerKind : std::uint32_t { http_listener, runtime_listener, http_connection, runtime_connection, alarm };
 
   bool open_http(const Access& access, Router& router, base::Address& opened, std::string& error);

@@ -14,7 +14,7 @@ using reactor::CloseMode;
 using reactor::Receive;
 
 void Backends::step(BackendConnection& connection, Event event) {
-  if (!connection.life.step(event)) core_.counters.missing_transitions += 1;
+  if (!connection.life.step(event)) broken_.add(core_, connection.self);
 }
 
 Handle Backends::lease(EndpointState& endpoint, Handle exchange, bool look) {
@@ -45,7 +45,7 @@ base::Result<Handle> Backends::open(Handle endpoint, Handle exchange, const Back
 }
 
 base::Result<Handle> Backends::connect(Handle endpoint_handle, const BackendTarget& target) {
-  EndpointState& endpoint = *core_.endpoints->find(endpoint_handle);
+  EBB_FIND(endpoint, core_.endpoints->find(endpoint_handle), base::fail(Cause::internal, "endpoint"));
   const Handle self = connections_.emplace();
   BackendConnection& connection = *connections_.find(self);
   auto socket = core_.reactor.connect(endpoint.address, {owner_backend, self});
@@ -89,7 +89,8 @@ void Backends::add_end(Handle, std::string_view trailers, wire::Framing framing,
 
 void Backends::flush(Handle end, base::Chain&& out) {
   if (out.empty()) return;
-  send(*find(end), std::move(out));
+  EBB_FIND(connection, find(end));
+  send(connection, std::move(out));
 }
 
 void Backends::send(BackendConnection& connection, base::Chain&& plain) {
@@ -118,7 +119,7 @@ void Backends::pumped(Handle handle, std::uint64_t bytes) {
 }
 
 void Backends::finish(Handle end) {
-  BackendConnection& connection = *find(end);
+  EBB_FIND(connection, find(end));
   if (connection.secure != nullptr) {
     base::Chain cipher;
     if (held(connection) > 0) return;  // an end would come before it: the tunnel's own time-out ends that
@@ -129,7 +130,7 @@ void Backends::finish(Handle end) {
 }
 
 reactor::SocketId Backends::bare_socket(Handle end) {
-  const BackendConnection& connection = *find(end);
+  EBB_FIND(connection, find(end), {});
   return connection.secure == nullptr ? connection.socket : reactor::SocketId{};
 }
 
@@ -138,7 +139,30 @@ std::size_t Backends::unsent(Handle end) {
   return connection == nullptr ? 0 : unsent(*connection);
 }
 
-void Backends::receive(Handle end, Receive mode) { core_.reactor.receive(find(end)->socket, mode); }
+void Backends::receive(Handle end, Receive mode) {
+  EBB_FIND(connection, find(end));
+  core_.reactor.receive(connection.socket, mode);
+}
+
+bool Backends::reused(Handle end) {
+  EBB_FIND(connection, find(end), false);
+  return connection.served > 0;
+}
+
+void Backends::leave(Handle end) {
+  EBB_FIND(connection, find(end));
+  connection.exchange = {};
+}
+
+void Backends::become_tunnel(Handle end) {
+  EBB_FIND(connection, find(end));
+  step(connection, Event::upgraded);
+}
+
+base::Chain Backends::early_bytes(Handle end) {
+  EBB_FIND(connection, find(end), {});
+  return std::move(connection.input);
+}
 
 bool Backends::has_deadline(Handle end) {
   const BackendConnection* connection = find(end);
@@ -152,8 +176,8 @@ bool Backends::delivered(Handle end) {
 
 // The exchange is over: back to the pool, within its budget, or closed.
 void Backends::release(Handle handle, bool keep) {
-  BackendConnection& connection = *connections_.find(handle);
-  const EndpointState& endpoint = *core_.endpoints->find(connection.endpoint);
+  EBB_FIND(connection, find(handle));
+  EBB_FIND(endpoint, core_.endpoints->find(connection.endpoint), close(handle, Cause::internal));
   connection.exchange = {};
   connection.served += 1;
   if (!keep) return close(handle, Cause::close_requested);
@@ -164,7 +188,7 @@ void Backends::release(Handle handle, bool keep) {
 }
 
 void Backends::pool(BackendConnection& connection) {
-  EndpointState& endpoint = *core_.endpoints->find(connection.endpoint);
+  EBB_FIND(endpoint, core_.endpoints->find(connection.endpoint), close(connection.self, Cause::internal));
   step(connection, Event::release);
   const std::uint32_t allowed = endpoint.idle_budget.allowed(core_.reactor.now(), connection.idle_limits);
   // A budget that has shrunk is reached step by step; what is not used at all goes when its time is over.
@@ -182,22 +206,23 @@ void Backends::pool(BackendConnection& connection) {
 void Backends::leave_pool(BackendConnection& connection) {
   if (!connection.linked()) return;
   connection.unlink();
-  core_.endpoints->find(connection.endpoint)->idle -= 1;
+  EBB_FIND(endpoint, core_.endpoints->find(connection.endpoint));
+  endpoint.idle -= 1;
 }
 
 void Backends::close(Handle handle, Cause cause, CloseMode mode) {
   BackendConnection* connection = connections_.find(handle);
   if (connection == nullptr || connection->life.ended()) return;
-  if (connection->life.is(State::connecting)) {
-    core_.health->connect_failed(*core_.endpoints->find(connection->endpoint), cause);
-  }
+  EndpointState* endpoint = core_.endpoints->find(connection->endpoint);
+  if (endpoint == nullptr) core_.lost();
+  if (endpoint != nullptr && connection->life.is(State::connecting)) core_.health->connect_failed(*endpoint, cause);
   step(*connection, Event::ended);
   leave_pool(*connection);
   connection->timer.disarm();
   connection->input.clear();
   core_.reactor.close(connection->socket, mode);
   core_.counters.closed_by(Side::backend, cause);
-  core_.endpoints->find(connection->endpoint)->connections -= 1;
+  if (endpoint != nullptr) endpoint->connections -= 1;
   dead_.push_back(handle);
   if (connection->h2) core_.h2_backends->on_closed(*connection, cause);
 }
@@ -218,8 +243,8 @@ void Backends::fail_all(Handle endpoint, Cause cause) {
     if (connection.endpoint == endpoint && !connection.life.ended()) all.push_back(handle);
   });
   for (const Handle handle : all) {
-    BackendConnection& connection = *connections_.find(handle);
-    if (!connection.life.ended()) fail(connection, cause);
+    BackendConnection* connection = connections_.find(handle);
+    if (connection != nullptr && !connection->life.ended()) fail(*connection, cause);
   }
 }
 
@@ -245,7 +270,7 @@ void Backends::on_connected(Handle handle) {
 void Backends::established(BackendConnection& connection) {
   if (connection.h2) return core_.h2_backends->on_established(connection);
   if (connection.secure != nullptr) {
-    EndpointState& endpoint = *core_.endpoints->find(connection.endpoint);
+    EBB_FIND(endpoint, core_.endpoints->find(connection.endpoint), fail(connection, Cause::internal));
     endpoint.speaks_h2 = connection.secure->session.alpn() == "h2";
     if (endpoint.speaks_h2) return core_.h2_backends->adopt(connection);
   }
@@ -321,8 +346,9 @@ void Backends::note_fin(BackendConnection& connection) {
 }
 
 void Backends::note_idle_close(const BackendConnection& connection) {
+  EBB_FIND(endpoint, core_.endpoints->find(connection.endpoint));
   const base::Instant now = core_.reactor.now();
-  core_.endpoints->find(connection.endpoint)->idle_limit.closed_after(now - connection.idle_since, now);
+  endpoint.idle_limit.closed_after(now - connection.idle_since, now);
 }
 
 void Backends::on_drained(Handle handle) {
@@ -357,9 +383,20 @@ void Backends::on_timer(Handle handle) {
   fail(*connection, Cause::backend_connect_timeout);
 }
 
+bool Backends::end_broken() {
+  const std::vector<Handle> all = broken_.take();
+  for (const Handle handle : all) {
+    BackendConnection* connection = connections_.find(handle);
+    if (connection != nullptr && !connection->life.ended()) fail(*connection, Cause::internal);
+  }
+  return !all.empty();
+}
+
 void Backends::bury() {
   for (const Handle handle : dead_) {
-    const Handle endpoint = connections_.find(handle)->endpoint;
+    const BackendConnection* connection = connections_.find(handle);
+    if (connection == nullptr) continue;
+    const Handle endpoint = connection->endpoint;
     connections_.erase(handle);
     core_.endpoints->settle(endpoint);
   }

@@ -28,14 +28,14 @@ class Backends : public Back {
   std::size_t unsent(base::Handle end) override;
   std::size_t patience() const override { return output_high_water; }
   void receive(base::Handle end, reactor::Receive mode) override;
-  bool reused(base::Handle end) override { return find(end)->served > 0; }
+  bool reused(base::Handle end) override;
   bool has_deadline(base::Handle end) override;
   bool delivered(base::Handle end) override;
   void release(base::Handle end, bool keep) override;
   void cancel(base::Handle end, base::Cause cause) override { close(end, cause); }
-  void leave(base::Handle end) override { find(end)->exchange = {}; }
-  void become_tunnel(base::Handle end) override { step(*find(end), Event::upgraded); }
-  base::Chain early_bytes(base::Handle end) override { return std::move(find(end)->input); }
+  void leave(base::Handle end) override;
+  void become_tunnel(base::Handle end) override;
+  base::Chain early_bytes(base::Handle end) override;
   void finish(base::Handle end) override;
   void close_tunnel(base::Handle end, base::Cause cause) override { close(end, cause, reactor::CloseMode::flush); }
   reactor::SocketId bare_socket(base::Handle end) override;
@@ -64,6 +64,8 @@ class Backends : public Back {
   void on_failed(base::Handle connection, const base::Error& error);
   void on_timer(base::Handle connection);
 
+  // Those whose machine had no row for what happened.
+  bool end_broken();  // false: there were none
   void bury();
   void count_states(observe::ConnectionStates& states);
   std::size_t size() const { return connections_.size() - dead_.size(); }
@@ -77,6 +79,7 @@ class Backends : public Back {
   }
 
  private:
+  friend struct MissingRow;
   using Event = lifecycle::BackendConnectionLife::Event;
   using State = lifecycle::BackendConnectionLife::State;
   void step(BackendConnection& connection, Event event);
@@ -92,6 +95,7 @@ class Backends : public Back {
 
   Core& core_;
   base::SlotMap<BackendConnection> connections_;
+  Broken broken_;
   std::vector<base::Handle> dead_;
 };
 

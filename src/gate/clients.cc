@@ -21,7 +21,7 @@ using wire::Parsed;
 using wire::TlsSession;
 
 void Clients::step(ClientConnection& client, Event event) {
-  if (!client.life.step(event)) core_.counters.missing_transitions += 1;
+  if (!client.life.step(event)) broken_.add(core_, client.self);
   client.changed = core_.reactor.now();
 }
 
@@ -202,7 +202,7 @@ void Clients::send(ClientConnection& client, Chain&& plain) {
 }
 
 void Clients::add_head(Handle end, const wire::ResponseHead& head, bool request_whole, Chain& out) {
-  ClientConnection& client = *find(end);
+  EBB_FIND(client, find(end));
   if (head.interim()) {
     // HTTP/1.0 has no interim responses.
     if (client.minor > 0) out.push(wire::write_response(core_.reactor.blocks(), head, {.client_minor = 1}));
@@ -217,15 +217,19 @@ void Clients::add_head(Handle end, const wire::ResponseHead& head, bool request_
 }
 
 void Clients::add_payload(Handle end, const Slice& source, std::uint32_t at, std::uint32_t size, Chain& out) {
-  append_payload(core_.reactor.blocks(), out, source, at, size, find(end)->chunked);
+  EBB_FIND(client, find(end));
+  append_payload(core_.reactor.blocks(), out, source, at, size, client.chunked);
 }
 
 void Clients::add_end(Handle end, std::string_view trailers, Chain& out) {
-  if (find(end)->chunked) append_last_chunk(core_.reactor.blocks(), out, trailers);
+  EBB_FIND(client, find(end));
+  if (client.chunked) append_last_chunk(core_.reactor.blocks(), out, trailers);
 }
 
 void Clients::flush(Handle end, Chain&& out) {
-  if (!out.empty()) send(*find(end), std::move(out));
+  if (out.empty()) return;
+  EBB_FIND(client, find(end));
+  send(client, std::move(out));
 }
 
 std::size_t Clients::unsent(Handle end) {
@@ -235,13 +239,13 @@ std::size_t Clients::unsent(Handle end) {
 
 // Bytes that wait already come before those in the kernel.
 void Clients::receive(Handle end, Receive mode) {
-  ClientConnection& client = *find(end);
+  EBB_FIND(client, find(end));
   if (!client.input.empty()) mode = Receive::paused;
   core_.reactor.receive(client.socket, mode);
 }
 
 reactor::SocketId Clients::bare_socket(Handle end) {
-  const ClientConnection& client = *find(end);
+  EBB_FIND(client, find(end), {});
   return client.secure == nullptr && client.input.empty() ? client.socket : reactor::SocketId{};
 }
 
@@ -266,7 +270,7 @@ void Clients::send_own(ClientConnection& client, const OwnAnswer& answer, bool k
 }
 
 void Clients::release(Handle end, bool request_whole) {
-  ClientConnection& client = *find(end);
+  EBB_FIND(client, find(end));
   if (client.keeps) return exchange_kept(client);
   exchange_last(client, request_whole);
 }
@@ -274,7 +278,7 @@ void Clients::release(Handle end, bool request_whole) {
 // A body with a length or chunks is simply not ended; where only the close delimits it, nothing but a reset says that
 // it is incomplete.
 void Clients::cut(Handle end, Cause cause) {
-  ClientConnection& client = *find(end);
+  EBB_FIND(client, find(end));
   if (client.close_delimited || cause == Cause::client_write_timeout) return close(end, cause, CloseMode::reset);
   if (client.finished || !client.life.is(State::serving)) return close(end, cause, CloseMode::flush);
   // It does not know yet, and may ask for more: the kernel would answer that with a reset, which destroys the answers
@@ -306,7 +310,7 @@ void Clients::begins_to_wait(ClientConnection& client) {
   if (!shares.any()) return;
   const Handle excess = idle_.enter(client, core_.reactor.now(), shares);
   if (!excess) return;
-  ClientConnection& last = *connections_.find(excess);
+  EBB_FIND(last, connections_.find(excess));
   if (last.h2) return core_.h2_clients->end_idle(last, Cause::client_idle_budget);
   close(excess, Cause::client_idle_budget, CloseMode::flush);
 }
@@ -332,6 +336,23 @@ void Clients::notify_end(ClientConnection& client) {
   if (!cipher.empty()) core_.reactor.send(client.socket, std::move(cipher));
 }
 
+base::Chain Clients::early_bytes(Handle end) {
+  EBB_FIND(client, find(end), {});
+  return std::move(client.input);
+}
+
+// A client that is gone sends no more.
+bool Clients::finished(Handle end) {
+  EBB_FIND(client, find(end), true);
+  return client.finished;
+}
+
+void Clients::finish(Handle end) {
+  EBB_FIND(client, find(end));
+  finish(client);
+}
+
+// With plaintext held within TLS an end would come before it: the tunnel's own time-out ends that.
 void Clients::finish(ClientConnection& client) {
   if (held(client) > 0) return;
   notify_end(client);
@@ -368,7 +389,7 @@ bool Clients::still_reads(ClientConnection& client) {
 }
 
 void Clients::become_tunnel(Handle end) {
-  ClientConnection& client = *find(end);
+  EBB_FIND(client, find(end));
   step(client, Event::upgraded);
   core_.reactor.receive(client.socket, Receive::watchful);
 }
@@ -485,8 +506,9 @@ void Clients::close_all(Cause cause) {
   std::vector<Handle> all;
   connections_.for_each([&all](Handle handle, ClientConnection&) { all.push_back(handle); });
   for (const Handle handle : all) {
-    ClientConnection& client = *connections_.find(handle);
-    const Handle exchange = client.exchange;
+    const ClientConnection* client = connections_.find(handle);
+    if (client == nullptr) continue;
+    const Handle exchange = client->exchange;
     close(handle, cause, CloseMode::drop);
     if (exchange) core_.exchanges->on_client_left(exchange, cause);
   }
@@ -500,6 +522,12 @@ bool Clients::end(Handle handle, Cause cause) {
   close(handle, cause, CloseMode::reset);
   if (exchange) core_.exchanges->on_client_left(exchange, cause);
   return true;
+}
+
+bool Clients::end_broken() {
+  const std::vector<Handle> all = broken_.take();
+  for (const Handle handle : all) end(handle, Cause::internal);
+  return !all.empty();
 }
 
 void Clients::bury() {

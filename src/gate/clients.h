@@ -90,9 +90,9 @@ class Clients : public Front {
   void release(base::Handle end, bool request_whole) override;
   void cut(base::Handle end, base::Cause cause) override;
   void become_tunnel(base::Handle end) override;
-  base::Chain early_bytes(base::Handle end) override { return std::move(find(end)->input); }
-  void finish(base::Handle end) override { finish(*find(end)); }
-  bool finished(base::Handle end) override { return find(end)->finished; }
+  base::Chain early_bytes(base::Handle end) override;
+  void finish(base::Handle end) override;
+  bool finished(base::Handle end) override;
   void close_tunnel(base::Handle end, base::Cause cause) override { close(end, cause, reactor::CloseMode::flush); }
   reactor::SocketId bare_socket(base::Handle end) override;
 
@@ -125,6 +125,8 @@ class Clients : public Front {
   // Pipelined requests whose turn has come. Not called from inside an event: a burst of answers that we make ourselves
   // would recurse.
   void read_queued();
+  // Those whose machine had no row for what happened.
+  bool end_broken();  // false: there were none
   void bury();
   void count_states(observe::ConnectionStates& states);
   std::size_t size() const { return connections_.size() - dead_.size(); }
@@ -138,6 +140,7 @@ class Clients : public Front {
   }
 
  private:
+  friend struct MissingRow;
   using Event = lifecycle::ClientConnectionLife::Event;
   using State = lifecycle::ClientConnectionLife::State;
 
@@ -175,6 +178,7 @@ class Clients : public Front {
   Core& core_;
   IdleClients idle_;
   base::SlotMap<ClientConnection> connections_;
+  Broken broken_;
   std::vector<base::Handle> dead_;
   std::vector<base::Handle> queued_;
   std::string text_;  // of an answer of our own, reused

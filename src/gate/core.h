@@ -28,6 +28,7 @@ class Endpoints;
 class HealthWatch;
 class Checks;
 class Mirrors;
+struct MissingRow;  // a test that lets machines meet events that they have no row for (tests/sim/missing_row_test.cc)
 
 // Who an event of the reactor is for.
 enum OwnerKind : std::uint32_t {
@@ -99,7 +100,34 @@ struct Core {
     const routes::Limits& limits = current->model().limits;
     return {limits.head_bytes, limits.target_bytes, limits.fields};
   }
+  // A handle that had to name something named nothing; see EBB_FIND.
+  [[gnu::cold]] void lost() { counters.lost_handles += 1; }
   void arm(base::Timer& timer, base::Duration after) { reactor.timers().arm(timer, reactor.now() + after); }
 };
 
+// Those whose machine met an event that its table has no row for (lifecycle/machine.h). Their state is as before, and
+// whoever reported the event goes on; when the round ends each is closed with Cause::internal, and nobody else is
+// harmed.
+class Broken {
+ public:
+  [[gnu::cold]] void add(Core& core, base::Handle handle) {
+    core.counters.missing_transitions += 1;
+    handles_.push_back(handle);
+  }
+  std::vector<base::Handle> take() { return std::exchange(handles_, {}); }
+
+ private:
+  std::vector<base::Handle> handles_;
+};
+
 }  // namespace ebb::gate
+
+// `name` refers to what the look-up finds. Where it finds nothing the function returns (what is given behind it) and
+// that is counted: a stale handle harms the one exchange whose it is, which then ends by its deadline, and nobody else.
+#define EBB_FIND(name, lookup, ...)           \
+  auto* const name##_found = (lookup);        \
+  if (name##_found == nullptr) [[unlikely]] { \
+    core_.lost();                             \
+    return __VA_ARGS__;                       \
+  }                                           \
+  auto& name = *name##_found

@@ -89,8 +89,8 @@ void Datagrams::from_client(Handle handle, const reactor::Datagram& datagram) {
 void Datagrams::from_endpoint(Handle handle, const reactor::Datagram& datagram) {
   core_.counters.datagrams.backend_in += 1;
   core_.counters.backend_bytes_in += datagram.bytes.size();
-  Flow& flow = *flows_.find(handle);  // it closes its sockets when it ends
-  const Listener& listener = *listeners_.find(flow.key.listener);
+  EBB_FIND(flow, flows_.find(handle));  // it closes its sockets when it ends
+  EBB_FIND(listener, listeners_.find(flow.key.listener));
   if (flow.until_answer == base::Duration{}) flow.until_answer = core_.reactor.now() - flow.started;
   flow.owed = false;
   const DatagramSent sent =
@@ -179,7 +179,7 @@ Handle Datagrams::choose(const Flow& flow, BackendView& view, const routes::Back
 }
 
 bool Datagrams::open_path(Flow& flow, Handle handle, const routes::Backend& backend) {
-  EndpointState& endpoint = *core_.endpoints->find(handle);
+  EBB_FIND(endpoint, core_.endpoints->find(handle), false);
   const auto opened = core_.reactor.connect_datagrams(endpoint.address, {owner_flow, flow.self});
   if (!opened) {
     flow.trouble = opened.error().cause;
@@ -218,13 +218,14 @@ void Datagrams::refuse(Flow& flow, Cause cause) {
 void Datagrams::close_path(FlowPath& path) {
   if (!path.socket) return;
   core_.reactor.close_datagrams(path.socket);
-  core_.endpoints->find(path.endpoint)->connections -= 1;
-  core_.endpoints->settle(path.endpoint);
-  path = {};
+  const Handle handle = std::exchange(path, {}).endpoint;
+  EBB_FIND(endpoint, core_.endpoints->find(handle));
+  endpoint.connections -= 1;
+  core_.endpoints->settle(handle);
 }
 
 void Datagrams::on_unreachable(Handle handle, reactor::DatagramSocketId socket, Cause cause) {
-  Flow& flow = *flows_.find(handle);
+  EBB_FIND(flow, flows_.find(handle));
   if (socket == flow.former.socket) return close_path(flow.former);
   if (flow.life.is(State::finishing)) return finish(flow, Event::refused, cause);
   refuse(flow, cause);
@@ -233,7 +234,7 @@ void Datagrams::on_unreachable(Handle handle, reactor::DatagramSocketId socket, 
 // ---- the end -----------------------------------------------------------------------------------------------------
 
 void Datagrams::on_timer(Handle handle) {
-  Flow& flow = *flows_.find(handle);
+  EBB_FIND(flow, flows_.find(handle));
   if (flow.life.is(State::finishing)) return finish(flow, Event::deadline, Cause::shutdown);
   end(flow, Event::deadline, flow.trouble == Cause::completed ? Cause::flow_idle_timeout : flow.trouble);
 }
@@ -263,7 +264,13 @@ void Datagrams::finish(Flow& flow, Event event, Cause cause) {
 }
 
 void Datagrams::step(Flow& flow, Event event) {
-  if (!flow.life.step(event)) core_.counters.missing_transitions += 1;
+  if (!flow.life.step(event)) broken_.add(core_, flow.self);
+}
+
+void Datagrams::end_broken() {
+  for (const Handle handle : broken_.take()) {
+    if (Flow* flow = flows_.find(handle)) finish(*flow, Event::ended, Cause::internal);
+  }
 }
 
 void Datagrams::end(Flow& flow, Event event, Cause cause) {

@@ -31,6 +31,8 @@ class Datagrams {
   // Takes nothing more from clients; flows to which an answer is owed wait a little for it.
   void drain();
   void close_all(base::Cause cause);
+  // Those whose machine had no row for what happened.
+  void end_broken();
 
   std::size_t size() const { return flows_.size(); }
   std::size_t without_deadline() const;
@@ -92,6 +94,7 @@ class Datagrams {
   Core& core_;
   base::SlotMap<Listener> listeners_;
   FlowTable flows_;
+  Broken broken_;
 };
 
 }  // namespace ebb::gate

@@ -119,7 +119,7 @@ void Exchanges::end_call(Exchange& exchange, Cause cause) {
   if (exchange.backend) exchange.back->cancel(exchange.backend, cause);
   exchange.backend = {};
   exchange.front->add_end(exchange.client, grpc_trailers(cause), exchange.to_client);
-  flush(exchange);
+  if (!flush(exchange)) return;
   step(exchange, Event::deadline);
   end(exchange, cause);
   exchange.front->release(exchange.client, exchange.request_whole);

@@ -26,7 +26,7 @@ Exchange* Exchanges::live(Handle handle) {
 }
 
 void Exchanges::step(Exchange& exchange, Event event) {
-  if (!exchange.life.step(event)) core_.counters.missing_transitions += 1;
+  if (!exchange.life.step(event)) broken_.add(core_, exchange.self);
 }
 
 namespace {
@@ -488,6 +488,20 @@ void Exchanges::end_of_endpoint(Handle endpoint, Cause cause) {
     say_goodbye(*exchange);
     close_tunnel(*exchange, cause);
   }
+}
+
+// As if the client had left; then it is told.
+bool Exchanges::end_broken() {
+  const std::vector<Handle> all = broken_.take();
+  for (const Handle handle : all) {
+    const Exchange* exchange = live(handle);
+    if (exchange == nullptr) continue;
+    Front& front = *exchange->front;
+    const Handle client = exchange->client;
+    on_client_left(handle, Cause::internal);
+    front.cut(client, Cause::internal);
+  }
+  return !all.empty();
 }
 
 void Exchanges::bury() {

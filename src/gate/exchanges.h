@@ -165,6 +165,8 @@ class Exchanges {
   // Requests that waited for an endpoint look again.
   void serve_held();
 
+  // Those whose machine had no row for what happened.
+  bool end_broken();  // false: there were none
   void bury();
   std::size_t size() const { return exchanges_.size() - dead_.size(); }
   template <class Callback>
@@ -173,6 +175,7 @@ class Exchanges {
   }
 
  private:
+  friend struct MissingRow;
   using Event = lifecycle::ExchangeLife::Event;
   using State = lifecycle::ExchangeLife::State;
 
@@ -280,7 +283,7 @@ class Exchanges {
   void pass_payload(Exchange& exchange, const base::Slice& source, std::uint32_t at, std::uint32_t size);
   void pass_coded(Exchange& exchange, std::string_view payload, wire::Encoder::After after);
   void pass_end(Exchange& exchange, std::string_view trailers);
-  void flush(Exchange& exchange);
+  bool flush(Exchange& exchange);
   void response_moved(Exchange& exchange);
   bool pump_response(Exchange& exchange);
   void complete(Exchange& exchange, bool clean);
@@ -295,6 +298,7 @@ class Exchanges {
 
   Core& core_;
   base::SlotMap<Exchange> exchanges_;
+  Broken broken_;
   std::vector<base::Handle> dead_;
 };
 

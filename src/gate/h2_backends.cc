@@ -66,10 +66,11 @@ Handle H2Backends::lease(EndpointState& endpoint, Handle exchange, bool look) {
 
 BackendConnection* H2Backends::with_room(EndpointState& endpoint) {
   for (const Handle handle : endpoint.multiplexed) {
-    BackendConnection& connection = *core_.backends->find(handle);
-    const H2BackendSession& session = *connection.h2;
-    if (session.ready && !session.retired && session.busy() < connection.streams_max && session.codec.may_open()) {
-      return &connection;
+    BackendConnection* connection = core_.backends->find(handle);
+    if (connection == nullptr) continue;
+    const H2BackendSession& session = *connection->h2;
+    if (session.ready && !session.retired && session.busy() < connection->streams_max && session.codec.may_open()) {
+      return connection;
     }
   }
   return nullptr;
@@ -77,8 +78,10 @@ BackendConnection* H2Backends::with_room(EndpointState& endpoint) {
 
 BackendConnection* H2Backends::connecting(EndpointState& endpoint) {
   for (const Handle handle : endpoint.multiplexed) {
-    BackendConnection& connection = *core_.backends->find(handle);
-    if (!connection.h2->ready && !connection.h2->retired && connection.h2->busy() < waiting_max) return &connection;
+    BackendConnection* connection = core_.backends->find(handle);
+    if (connection == nullptr) continue;
+    const H2BackendSession& session = *connection->h2;
+    if (!session.ready && !session.retired && session.busy() < waiting_max) return connection;
   }
   return nullptr;
 }
@@ -105,7 +108,8 @@ void H2Backends::make_session(BackendConnection& connection) {
   // window.
   limits.connection_window = 2 * connection.streams_max * stream_window;
   connection.h2 = std::make_unique<H2BackendSession>(*this, connection.self, limits);
-  core_.endpoints->find(connection.endpoint)->multiplexed.push_back(connection.self);
+  EBB_FIND(endpoint, core_.endpoints->find(connection.endpoint));
+  endpoint.multiplexed.push_back(connection.self);
 }
 
 H2Call& H2Backends::add_call(BackendConnection& connection, Handle exchange) {
@@ -176,16 +180,17 @@ void H2Backends::begin_serving(BackendConnection& connection) {
 }
 
 bool H2Backends::add_head(Handle end, const Slice& head_bytes, bool whole, Chain&) {
-  H2Call& call = *calls_.find(end);
-  H2BackendSession& session = *core_.backends->find(call.connection)->h2;
+  EBB_FIND(call, calls_.find(end), false);
+  EBB_FIND(connection, core_.backends->find(call.connection), false);
+  H2BackendSession& session = *connection.h2;
   wire::RequestHead& head = core_.request;
   const wire::Parsed parsed = wire::parse_request(head_bytes.view(), own_head_limits, head);
   if (parsed.status != wire::Parsed::Status::complete || !may_upgrade(call, session.codec, head)) return false;
   const bool last = whole && head.upgrade.empty();
-  const bool secure = core_.backends->find(call.connection)->secure != nullptr;
+  const bool secure = connection.secure != nullptr;
   call.id = session.codec.request(head, secure ? "https" : "http", last);
   if (call.id == 0) return false;
-  call.begins_at = core_.backends->find(call.connection)->handed;
+  call.begins_at = connection.handed;
   session.streams.emplace(call.id, call.self);
   return true;
 }
@@ -226,13 +231,14 @@ void H2Backends::flush(Handle end, Chain&& out) {
 std::size_t H2Backends::unsent(Handle end) {
   const H2Call* call = calls_.find(end);
   if (call == nullptr || call->over || call->id == 0) return 0;
-  return core_.backends->find(call->connection)->h2->codec.unsent(call->id);
+  EBB_FIND(connection, core_.backends->find(call->connection), 0);
+  return connection.h2->codec.unsent(call->id);
 }
 
 void H2Backends::receive(Handle end, Receive mode) {
-  H2Call& call = *calls_.find(end);
+  EBB_FIND(call, calls_.find(end));
   if (mode == Receive::paused || call.unconsumed == 0) return;
-  BackendConnection& connection = *core_.backends->find(call.connection);
+  EBB_FIND(connection, core_.backends->find(call.connection));
   connection.h2->codec.consumed(call.id, std::exchange(call.unconsumed, 0));
   schedule(connection);
 }
@@ -248,8 +254,8 @@ bool H2Backends::delivered(Handle end) {
 }
 
 void H2Backends::release(Handle end, bool keep) {
-  H2Call& call = *calls_.find(end);
-  BackendConnection& connection = *core_.backends->find(call.connection);
+  EBB_FIND(call, calls_.find(end));
+  EBB_FIND(connection, core_.backends->find(call.connection));
   connection.served += 1;
   // A stream whose request was cut short by an early answer must not stay half open.
   if (!keep) connection.h2->codec.reset(call.id, Cause::cancelled);
@@ -260,7 +266,7 @@ void H2Backends::release(Handle end, bool keep) {
 void H2Backends::cancel(Handle end, Cause cause) {
   H2Call* call = calls_.find(end);
   if (call == nullptr || call->over) return;
-  BackendConnection& connection = *core_.backends->find(call->connection);
+  EBB_FIND(connection, core_.backends->find(call->connection));
   if (call->id != 0) {
     connection.h2->codec.reset(call->id, cause == Cause::completed ? Cause::cancelled : cause);
     schedule(connection);
@@ -269,20 +275,20 @@ void H2Backends::cancel(Handle end, Cause cause) {
 }
 
 void H2Backends::finish(Handle end) {
-  H2Call& call = *calls_.find(end);
+  EBB_FIND(call, calls_.find(end));
   call.finished = true;
-  BackendConnection& connection = *core_.backends->find(call.connection);
+  EBB_FIND(connection, core_.backends->find(call.connection));
   connection.h2->codec.finish(call.id, {});
   schedule(connection);
 }
 
 void H2Backends::close_tunnel(Handle end, Cause cause) {
-  H2Call& call = *calls_.find(end);
+  EBB_FIND(call, calls_.find(end));
   if (cause == Cause::tunnel_closed) {
     finish(end);
   } else if (call.finished && cause == Cause::drain_deadline) {
-    core_.backends->find(call.connection)
-        ->h2->codec.reset(call.id, Cause::completed);  // behind what is still to be sent
+    EBB_FIND(connection, core_.backends->find(call.connection));
+    connection.h2->codec.reset(call.id, Cause::completed);  // behind what is still to be sent
   } else {
     return cancel(end, cause);
   }
@@ -290,7 +296,7 @@ void H2Backends::close_tunnel(Handle end, Cause cause) {
 }
 
 void H2Backends::on_response(H2BackendSession& session, Handle handle, const wire::ResponseHead& head) {
-  H2Call& call = *calls_.find(handle);
+  EBB_FIND(call, calls_.find(handle));
   session.touched.push_back(handle);
   const bool switching = head.status == 200 && !call.upgrade_key.empty();
   core_.exchanges->on_response_head(call.exchange, switching ? as_switching(call, head) : head);
@@ -314,36 +320,38 @@ const wire::ResponseHead& H2Backends::as_switching(const H2Call& call, const wir
 }
 
 void H2Backends::on_payload(H2BackendSession& session, Handle handle, Slice bytes) {
-  H2Call& call = *calls_.find(handle);
+  EBB_FIND(call, calls_.find(handle));
   call.unconsumed += bytes.size();
   session.touched.push_back(handle);
   core_.exchanges->on_response_payload(call.exchange, std::move(bytes));
 }
 
 void H2Backends::on_whole(Handle handle, std::string_view trailers) {
-  core_.exchanges->on_response_whole(calls_.find(handle)->exchange, trailers);
+  EBB_FIND(call, calls_.find(handle));
+  core_.exchanges->on_response_whole(call.exchange, trailers);
 }
 
 void H2Backends::on_stream_failed(Handle handle, Cause cause, bool unprocessed) {
-  H2Call& call = *calls_.find(handle);
+  EBB_FIND(call, calls_.find(handle));
   const Handle exchange = call.exchange;
   forget(call);
   core_.exchanges->on_backend_failed(exchange, cause, unprocessed ? Delivery::unprocessed : Delivery::unknown);
 }
 
 void H2Backends::on_stream_drained(Handle handle) {
-  core_.exchanges->on_backend_drained(calls_.find(handle)->exchange);
+  EBB_FIND(call, calls_.find(handle));
+  core_.exchanges->on_backend_drained(call.exchange);
 }
 
 void H2Backends::forget(H2Call& call) {
   if (std::exchange(call.over, true)) return;
-  BackendConnection& connection = *core_.backends->find(call.connection);
+  dead_.push_back(call.self);
+  EBB_FIND(connection, core_.backends->find(call.connection));
   if (call.id != 0) {
     connection.h2->streams.erase(call.id);
   } else {
     std::erase(connection.h2->waiting, call.self);
   }
-  dead_.push_back(call.self);
   if (connection.h2->busy() == 0 && !connection.life.ended()) rest(connection);
 }
 
@@ -382,14 +390,17 @@ void H2Backends::on_timer(BackendConnection& connection) {
 
 void H2Backends::on_closed(BackendConnection& connection, Cause cause) {
   H2BackendSession& session = *connection.h2;
-  std::erase(core_.endpoints->find(connection.endpoint)->multiplexed, connection.self);
+  if (EndpointState* endpoint = core_.endpoints->find(connection.endpoint)) {
+    std::erase(endpoint->multiplexed, connection.self);
+  }
   std::vector<Handle> all = session.waiting;
   for (const auto& [id, handle] : session.streams) all.push_back(handle);
   for (const Handle handle : all) {
-    H2Call& call = *calls_.find(handle);
-    const Handle exchange = call.exchange;
-    const Delivery delivery = lifecycle::delivery(connection.delivered, call.begins_at);
-    forget(call);
+    H2Call* call = calls_.find(handle);
+    if (call == nullptr || call->over) continue;
+    const Handle exchange = call->exchange;
+    const Delivery delivery = lifecycle::delivery(connection.delivered, call->begins_at);
+    forget(*call);
     core_.exchanges->on_backend_failed(exchange, cause, delivery);
   }
 }
@@ -397,9 +408,10 @@ void H2Backends::on_closed(BackendConnection& connection, Cause cause) {
 void H2Backends::retire(EndpointState& endpoint, Cause cause) {
   const std::vector<Handle> all = endpoint.multiplexed;
   for (const Handle handle : all) {
-    BackendConnection& connection = *core_.backends->find(handle);
-    connection.h2->retire(cause);
-    if (connection.h2->busy() == 0) core_.backends->close(handle, cause, CloseMode::flush);
+    const BackendConnection* connection = core_.backends->find(handle);
+    if (connection == nullptr) continue;
+    connection->h2->retire(cause);
+    if (connection->h2->busy() == 0) core_.backends->close(handle, cause, CloseMode::flush);
   }
 }
 

@@ -59,7 +59,8 @@ void H2Clients::on_received(ClientConnection& client, Slice bytes) {
 }
 
 void H2Clients::on_request(Handle client_handle, StreamId id, const wire::RequestHead& head) {
-  ClientConnection& client = *core_.clients->find(client_handle);
+  EBB_FIND(client, core_.clients->find(client_handle));
+  if (client.life.ended()) return;  // by what was before it in the same bytes
   H2Stream& stream = add_stream(client, id);
   stream.whole = head.framing == wire::Framing::none;
   stream.upgrade = !head.upgrade.empty();
@@ -112,7 +113,8 @@ const wire::RequestHead& H2Clients::as_upgrade(const wire::RequestHead& head) {
 }
 
 void H2Clients::on_request_refused(Handle client_handle, StreamId id, Cause cause, const char* why) {
-  ClientConnection& client = *core_.clients->find(client_handle);
+  EBB_FIND(client, core_.clients->find(client_handle));
+  if (client.life.ended()) return;
   H2Stream& stream = add_stream(client, id);
   core_.exchanges->record_refusal(client, cause);
   OwnAnswer refusal = own_answer(cause, wire::Method::other, false);
@@ -121,7 +123,7 @@ void H2Clients::on_request_refused(Handle client_handle, StreamId id, Cause caus
 }
 
 void H2Clients::on_payload(Handle handle, Slice bytes) {
-  H2Stream& stream = *streams_.find(handle);
+  EBB_FIND(stream, streams_.find(handle));
   if (stream.complete && !stream.exchange) return discard(stream, bytes.size());
   stream.unconsumed += bytes.size();
   if (stream.tunnel) return core_.exchanges->on_tunnel_bytes_from_client(stream.exchange, std::move(bytes));
@@ -130,7 +132,7 @@ void H2Clients::on_payload(Handle handle, Slice bytes) {
 }
 
 void H2Clients::on_whole(Handle handle, std::string_view trailers) {
-  H2Stream& stream = *streams_.find(handle);
+  EBB_FIND(stream, streams_.find(handle));
   stream.whole = true;
   if (stream.complete && !stream.exchange) return forget(stream);
   if (stream.tunnel) return core_.exchanges->on_client_finished(stream.exchange);
@@ -141,7 +143,7 @@ void H2Clients::on_whole(Handle handle, std::string_view trailers) {
 // still send, so that a request that is nearly over is let end; from a longer one the client must be kept.
 void H2Clients::discard(H2Stream& stream, std::size_t bytes) {
   constexpr std::size_t patience_bytes = std::size_t{1} << 20;
-  ClientConnection& client = *core_.clients->find(stream.client);
+  EBB_FIND(client, core_.clients->find(stream.client));
   stream.discarded += bytes;
   schedule(client);
   const bool patient = stream.discarded <= patience_bytes && !client.h2->going_away;
@@ -151,7 +153,7 @@ void H2Clients::discard(H2Stream& stream, std::size_t bytes) {
 }
 
 void H2Clients::on_stream_failed(Handle handle, Cause cause) {
-  H2Stream& stream = *streams_.find(handle);
+  EBB_FIND(stream, streams_.find(handle));
   const Handle exchange = stream.exchange;
   if (exchange) core_.exchanges->on_client_left(exchange, cause);
   detach(stream);
@@ -159,11 +161,14 @@ void H2Clients::on_stream_failed(Handle handle, Cause cause) {
 }
 
 void H2Clients::on_stream_drained(Handle handle) {
-  const H2Stream& stream = *streams_.find(handle);
+  EBB_FIND(stream, streams_.find(handle));
   if (stream.exchange) core_.exchanges->on_client_drained(stream.exchange);
 }
 
-H2ClientSession& H2Clients::session_of(const H2Stream& stream) { return *core_.clients->find(stream.client)->h2; }
+H2ClientSession* H2Clients::session_of(const H2Stream& stream) {
+  const ClientConnection* client = core_.clients->find(stream.client);
+  return client == nullptr ? nullptr : client->h2.get();
+}
 
 ClientConnection* H2Clients::connection(Handle end) {
   const H2Stream* stream = streams_.find(end);
@@ -171,10 +176,11 @@ ClientConnection* H2Clients::connection(Handle end) {
 }
 
 void H2Clients::add_head(Handle end, const wire::ResponseHead& head, bool, Chain&) {
-  H2Stream& stream = *streams_.find(end);
+  EBB_FIND(stream, streams_.find(end));
   const bool empty = head.framing == wire::Framing::length && head.content_length == 0;
   stream.complete = !head.interim() && head.status != 101 && (head.framing == wire::Framing::none || empty);
-  session_of(stream).codec.respond(stream.id, head, stream.complete);
+  EBB_FIND(session, session_of(stream));
+  session.codec.respond(stream.id, head, stream.complete);
 }
 
 void H2Clients::add_payload(Handle, const Slice& source, std::uint32_t at, std::uint32_t size, Chain& out) {
@@ -182,16 +188,17 @@ void H2Clients::add_payload(Handle, const Slice& source, std::uint32_t at, std::
 }
 
 void H2Clients::add_end(Handle end, std::string_view trailers, Chain& out) {
-  H2Stream& stream = *streams_.find(end);
-  H2Session& codec = session_of(stream).codec;
+  EBB_FIND(stream, streams_.find(end));
+  EBB_FIND(session, session_of(stream));
+  H2Session& codec = session.codec;
   if (!out.empty()) codec.send(stream.id, std::move(out));
   if (!stream.complete) codec.finish(stream.id, trailers);
   stream.complete = true;
 }
 
 void H2Clients::flush(Handle end, Chain&& out) {
-  H2Stream& stream = *streams_.find(end);
-  ClientConnection& client = *core_.clients->find(stream.client);
+  EBB_FIND(stream, streams_.find(end));
+  EBB_FIND(client, core_.clients->find(stream.client));
   if (!out.empty()) client.h2->codec.send(stream.id, std::move(out));
   // Small pieces leave together at the end of the round; for a large one the caller wants to know now what is stuck.
   if (client.h2->codec.unsent(stream.id) > patience()) send_now(client);
@@ -221,48 +228,66 @@ void H2Clients::respond_own(H2Session& codec, StreamId id, const OwnAnswer& answ
 
 std::size_t H2Clients::unsent(Handle end) {
   const H2Stream* stream = streams_.find(end);
-  return stream == nullptr || stream->over ? 0 : session_of(*stream).codec.unsent(stream->id);
+  if (stream == nullptr || stream->over) return 0;
+  EBB_FIND(session, session_of(*stream), 0);
+  return session.codec.unsent(stream->id);
 }
 
 // Bytes stay with the client when their window is not opened again.
 void H2Clients::receive(Handle end, Receive mode) {
-  H2Stream& stream = *streams_.find(end);
+  EBB_FIND(stream, streams_.find(end));
   if (mode == Receive::paused || stream.unconsumed == 0) return;
-  session_of(stream).codec.consumed(stream.id, std::exchange(stream.unconsumed, 0));
-  schedule(*core_.clients->find(stream.client));
+  EBB_FIND(client, core_.clients->find(stream.client));
+  client.h2->codec.consumed(stream.id, std::exchange(stream.unconsumed, 0));
+  schedule(client);
 }
 
 void H2Clients::release(Handle end, bool) {
-  H2Stream& stream = *streams_.find(end);
+  EBB_FIND(stream, streams_.find(end));
   detach(stream);
   if (stream.over) return;
-  schedule(*core_.clients->find(stream.client));
+  EBB_FIND(client, core_.clients->find(stream.client));
+  schedule(client);
   if (stream.whole) return forget(stream);
   discard(stream, std::exchange(stream.unconsumed, 0));
 }
 
 void H2Clients::cut(Handle end, Cause cause) {
-  H2Stream& stream = *streams_.find(end);
+  EBB_FIND(stream, streams_.find(end));
   detach(stream);
   if (stream.over) return;
-  session_of(stream).codec.reset(stream.id, cause);
-  schedule(*core_.clients->find(stream.client));
+  EBB_FIND(client, core_.clients->find(stream.client));
+  client.h2->codec.reset(stream.id, cause);
+  schedule(client);
   forget(stream);
 }
 
-void H2Clients::become_tunnel(Handle end) { streams_.find(end)->tunnel = true; }
+void H2Clients::become_tunnel(Handle end) {
+  EBB_FIND(stream, streams_.find(end));
+  stream.tunnel = true;
+}
 
-Chain H2Clients::early_bytes(Handle end) { return std::move(streams_.find(end)->early); }
+Chain H2Clients::early_bytes(Handle end) {
+  EBB_FIND(stream, streams_.find(end), {});
+  return std::move(stream.early);
+}
+
+// A client that is gone sends no more.
+bool H2Clients::finished(Handle end) {
+  EBB_FIND(stream, streams_.find(end), true);
+  return stream.whole;
+}
 
 void H2Clients::finish(Handle end) {
-  H2Stream& stream = *streams_.find(end);
-  session_of(stream).codec.finish(stream.id, {});
+  EBB_FIND(stream, streams_.find(end));
+  EBB_FIND(client, core_.clients->find(stream.client));
+  client.h2->codec.finish(stream.id, {});
   stream.complete = true;
-  schedule(*core_.clients->find(stream.client));
+  schedule(client);
 }
 
 void H2Clients::close_tunnel(Handle end, Cause cause) {
-  H2Stream& stream = *streams_.find(end);
+  EBB_FIND(stream, streams_.find(end));
   const bool both_ended = stream.whole && cause == Cause::tunnel_closed;
   if (!both_ended) return cut(end, stream.complete ? Cause::completed : cause);  // behind what is still to be sent
   if (!stream.complete) finish(end);
@@ -273,7 +298,7 @@ void H2Clients::detach(H2Stream& stream) {
   if (!stream.exchange) return;
   stream.exchange = {};
   stream.early.clear();
-  ClientConnection& client = *core_.clients->find(stream.client);
+  EBB_FIND(client, core_.clients->find(stream.client));
   client.h2->exchanges -= 1;
   if (client.h2->exchanges > 0 || client.life.ended()) return;
   rest(client);
@@ -282,8 +307,9 @@ void H2Clients::detach(H2Stream& stream) {
 
 void H2Clients::forget(H2Stream& stream) {
   if (std::exchange(stream.over, true)) return;
-  session_of(stream).streams.erase(stream.id);
   dead_.push_back(stream.self);
+  EBB_FIND(session, session_of(stream));
+  session.streams.erase(stream.id);
 }
 
 // No exchange has a deadline any more, so the connection needs one.
@@ -348,10 +374,11 @@ void H2Clients::on_closed(ClientConnection& client, Cause cause) {
   std::vector<Handle> all;
   for (const auto& [id, handle] : client.h2->streams) all.push_back(handle);
   for (const Handle handle : all) {
-    H2Stream& stream = *streams_.find(handle);
-    if (stream.exchange) core_.exchanges->on_client_left(stream.exchange, cause);
-    stream.exchange = {};
-    forget(stream);
+    H2Stream* stream = streams_.find(handle);
+    if (stream == nullptr) continue;
+    if (stream->exchange) core_.exchanges->on_client_left(stream->exchange, cause);
+    stream->exchange = {};
+    forget(*stream);
   }
 }
 

@@ -60,7 +60,7 @@ class H2Clients : public Front {
   void become_tunnel(base::Handle end) override;
   base::Chain early_bytes(base::Handle end) override;
   void finish(base::Handle end) override;
-  bool finished(base::Handle end) override { return streams_.find(end)->whole; }
+  bool finished(base::Handle end) override;
   void close_tunnel(base::Handle end, base::Cause cause) override;
   reactor::SocketId bare_socket(base::Handle) override { return {}; }
 
@@ -73,7 +73,7 @@ class H2Clients : public Front {
   void on_stream_drained(base::Handle stream);
 
  private:
-  H2ClientSession& session_of(const H2Stream& stream);
+  H2ClientSession* session_of(const H2Stream& stream);
   H2Stream& add_stream(ClientConnection& client, wire::StreamId id);
   bool misdirected(const ClientConnection& client, std::string_view authority) const;
   const wire::RequestHead& as_upgrade(const wire::RequestHead& head);

@@ -103,8 +103,9 @@ void Exchanges::send_request(Exchange& exchange) {
     back.add_end(exchange.backend, exchange.trailers, exchange.framing, out);
     exchange.end_sent = true;
   }
-  back.flush(exchange.backend, std::move(out));
-  request_moved(exchange);
+  const Handle backend = exchange.backend;
+  back.flush(backend, std::move(out));
+  if (exchange.backend == backend) request_moved(exchange);  // else sending has ended it, or it is on another way
 }
 
 // Slices are counted references: keeping them costs no copy, only that their blocks stay. Of whatever method: a FIN may
@@ -165,7 +166,8 @@ void Exchanges::on_backend_drained(Handle handle) {
 
 void Exchanges::on_pumped(Handle handle, OwnerKind from, std::uint64_t moved, bool done) {
   Exchange* exchange = live(handle);
-  if (exchange == nullptr) return;
+  // Of the exchange before this one there is no word any more: closing either socket ends a pump.
+  if (exchange == nullptr || !(from == owner_client ? exchange->pumping_request : exchange->pumping_response)) return;
   arm_for_state(*exchange);
   if (from == owner_client) {
     exchange->request_body.skip(moved);

@@ -118,7 +118,7 @@ void Exchanges::take_response_body(Exchange& exchange, Chain& input) {
     if (!broken) input.drop_front(step.consumed);
   }
   if (body.complete()) pass_end(exchange, body.trailers());
-  flush(exchange);
+  if (!flush(exchange)) return;
   if (broken) return cut_short(exchange, Cause::backend_bad_response);
   if (body.complete()) return complete(exchange, input.empty());
   response_moved(exchange);
@@ -148,10 +148,12 @@ void Exchanges::pass_end(Exchange& exchange, std::string_view trailers) {
   exchange.front->add_end(exchange.client, trailers, exchange.to_client);
 }
 
-// Events of a stream must not wait in the encoder for the next.
-void Exchanges::flush(Exchange& exchange) {
+// Events of a stream must not wait in the encoder for the next. False: the exchange has ended meanwhile, since sending
+// may find that the client's stream, or its connection, is over.
+bool Exchanges::flush(Exchange& exchange) {
   if (compresses(exchange)) pass_coded(exchange, {}, wire::Encoder::After::flush);
   exchange.front->flush(exchange.client, std::move(exchange.to_client));
+  return !exchange.life.ended();
 }
 
 void Exchanges::on_response_head(Handle handle, const wire::ResponseHead& head) {
@@ -175,15 +177,13 @@ void Exchanges::on_response_whole(Handle handle, std::string_view trailers) {
   if (exchange == nullptr) return;
   if (exchange->life.is(State::tunnelling)) return tunnel_finished(*exchange, owner_backend);
   pass_end(*exchange, trailers);
-  flush(*exchange);
-  complete(*exchange, true);
+  if (flush(*exchange)) complete(*exchange, true);
 }
 
 void Exchanges::flush_response(Handle handle) {
   Exchange* exchange = live(handle);
   if (exchange == nullptr || exchange->life.is(State::tunnelling)) return;
-  flush(*exchange);
-  if (response_has_begun(*exchange)) response_moved(*exchange);
+  if (flush(*exchange) && response_has_begun(*exchange)) response_moved(*exchange);
 }
 
 // After each step of the response: who is to move next.
@@ -248,8 +248,7 @@ void Exchanges::on_backend_finished(Handle handle, lifecycle::Delivery delivery)
   }
   if (exchange->response_body.framing() != Framing::until_close) return cut_short(*exchange, Cause::backend_truncated);
   pass_end(*exchange, {});
-  flush(*exchange);
-  complete(*exchange, true);
+  if (flush(*exchange)) complete(*exchange, true);
 }
 
 }  // namespace ebb::gate

@@ -41,10 +41,11 @@ void Exchanges::become_tunnel(Exchange& exchange, Event event) {
   Chain late = exchange.back->early_bytes(exchange.backend);
   if (exchange.websocket != nullptr) follow(late, exchange.websocket->to_client);
   exchange.to_client.push(std::move(late));
-  flush(exchange);
+  if (!flush(exchange)) return;
   Chain early = exchange.front->early_bytes(exchange.client);
   if (exchange.websocket != nullptr) follow(early, exchange.websocket->to_backend);
   if (!early.empty()) exchange.back->flush(exchange.backend, std::move(early));
+  if (exchange.life.ended()) return;
   exchange.back->receive(exchange.backend, Receive::watchful);
   arm_for_state(exchange);
   if (exchange.front->finished(exchange.client)) tunnel_finished(exchange, owner_client);
@@ -59,6 +60,7 @@ void Exchanges::on_tunnel_bytes_from_client(Handle handle, Slice bytes) {
   Chain out;
   out.push(std::move(bytes));
   exchange->back->flush(exchange->backend, std::move(out));
+  if (exchange->life.ended()) return;  // sending may find that the stream, or its connection, is over
   arm_for_state(*exchange);
   const bool stuck = exchange->back->unsent(exchange->backend) > exchange->back->patience();
   exchange->front->receive(exchange->client, stuck ? Receive::paused : mode);
@@ -71,6 +73,7 @@ void Exchanges::on_tunnel_bytes_from_backend(Exchange& exchange, Slice bytes) {
   Chain out;
   out.push(std::move(bytes));
   exchange.front->flush(exchange.client, std::move(out));
+  if (exchange.life.ended()) return;
   arm_for_state(exchange);
   const bool stuck = exchange.front->unsent(exchange.client) > exchange.front->patience();
   exchange.back->receive(exchange.backend, stuck ? Receive::paused : mode);

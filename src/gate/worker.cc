@@ -170,13 +170,29 @@ void Worker::bury() {
   backends_.bury();
 }
 
+// False: there were none.
+bool Worker::end_broken() {
+  datagrams_.end_broken();
+  const bool exchanges = exchanges_.end_broken();
+  const bool clients = clients_.end_broken();
+  const bool backends = backends_.end_broken();
+  return exchanges || clients || backends;
+}
+
+// What one side sends may open the window of the other.
+void Worker::send_scheduled() {
+  while (h2_clients_.send_scheduled() || h2_backends_.send_scheduled()) {
+  }
+}
+
 void Worker::on_round_end() {
+  end_broken();
   health_.settle();
   exchanges_.serve_held();
   clients_.read_queued();
-  // What one side sends may open the window of the other.
-  while (h2_clients_.send_scheduled() || h2_backends_.send_scheduled()) {
-  }
+  send_scheduled();
+  // What broke meanwhile does not wait for the next round, which may be long in coming.
+  if (end_broken()) send_scheduled();
   bury();
   health_.arm();
   if (snapshots_alive_ == 1) endpoints_.forget_unlisted_views();
@@ -280,7 +296,8 @@ Audit Worker::audit() {
               .without_deadline = datagrams_.without_deadline(),
               .blocks_in_use = core_.reactor.blocks().bytes_in_use(),
               .snapshots = snapshots_alive_,
-              .missing_transitions = core_.counters.missing_transitions};
+              .missing_transitions = core_.counters.missing_transitions,
+              .lost_handles = core_.counters.lost_handles};
   BookCursor cursor;
   observe::Claims claims;
   while (read_book(cursor, claims)) {

@@ -46,6 +46,7 @@ struct Audit {
   std::size_t blocks_in_use = 0;
   std::uint64_t snapshots = 0;
   std::uint64_t missing_transitions = 0;
+  std::uint64_t lost_handles = 0;
 };
 
 observe::LogFormat log_format(routes::LogFormat format);
@@ -103,9 +104,12 @@ class Worker final : public reactor::Handler {
 
  private:
   void change_listeners(const LocalSnapshot& snapshot, std::vector<std::string>& problems);
+  friend struct MissingRow;
   void close_listener(base::Handle handle);
   std::vector<base::Handle> open_listeners() const;
   void bury();
+  bool end_broken();
+  void send_scheduled();
   void tell_if_quiet();
   bool owns(const reactor::Holding& holding);
   observe::ClaimKind kind_of(const reactor::Holding& holding);

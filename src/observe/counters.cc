@@ -94,6 +94,7 @@ void Counters::add(const Counters& other) {
   datagrams.add(other.datagrams);
   log_lines_dropped += other.log_lines_dropped;
   missing_transitions += other.missing_transitions;
+  lost_handles += other.lost_handles;
 
   add_each(client_connections, other.client_connections);
   add_each(backend_connections, other.backend_connections);

@@ -65,6 +65,7 @@ struct Counters {
   DatagramCounters datagrams;
   std::uint64_t log_lines_dropped = 0;
   std::uint64_t missing_transitions = 0;  // a machine met a pair that its table does not have
+  std::uint64_t lost_handles = 0;         // what had to be there was gone
 
   // Gauges: filled in when asked.
   ConnectionStates client_connections = {};  // by lifecycle state

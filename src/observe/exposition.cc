@@ -208,6 +208,8 @@ void write_workers(MetricWriter& out, const Scrape& scrape) {
   out.sample({}, counters.buffer_bytes);
   out.counter("ebbgate_missing_transitions", "Events that a state machine had no row for. Any value but 0 is a bug.");
   out.sample({}, counters.missing_transitions);
+  out.counter("ebbgate_lost_handles", "Look-ups of what had to be there and was gone. Any value but 0 is a bug.");
+  out.sample({}, counters.lost_handles);
 }
 
 void write_audit(MetricWriter& out, const AuditReport& audit) {

@@ -10,6 +10,20 @@
 #include "admin/fake_worker.h"
 
 namespace ebb::admin {
+
+// Nothing is known to bring a machine to an event that it has no row for, so the test does.
+struct MissingRow {
+  static void meet(Server& server) {
+    Connections& connections = *server.connections_;
+    Connections::Connection* idle = nullptr;
+    connections.connections_.for_each([&idle](base::Handle, Connections::Connection& one) {
+      if (idle == nullptr && one.life.is(Connections::State::idle)) idle = &one;
+    });
+    ASSERT_NE(idle, nullptr);
+    connections.step(*idle, Connections::Event::kept);
+  }
+};
+
 namespace {
 
 using testing::HasSubstr;
@@ -93,6 +107,17 @@ TEST_F(Pages, MetricsComeWithoutTheWorkersThatDoNotAnswer) {
   const Response response = get("/metrics");
   EXPECT_THAT(response.body, HasSubstr("\nebbgate_connections_accepted_total 2\n"));
   EXPECT_THAT(response.body, HasSubstr("\nebbgate_workers_silent 1\n"));
+}
+
+TEST_F(Pages, AMissingRowClosesOneConnectionOfTheServerItselfAndIsCounted) {
+  start({false});
+  EXPECT_THAT(get("/metrics").body, HasSubstr("\nebbgate_missing_transitions_total 0\n"));
+  BlockingClient broken(server_.address());
+  broken.send("GET /readyz HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  EXPECT_EQ(broken.read().status, 200);
+  server_.door()->post([this] { MissingRow::meet(server_); });
+  EXPECT_TRUE(broken.at_end());
+  EXPECT_THAT(get("/metrics").body, HasSubstr("\nebbgate_missing_transitions_total 1\n"));
 }
 
 TEST_F(Pages, MetricsSpeakOpenMetricsIfAsked) {

@@ -116,7 +116,7 @@ class Router:
     def stop(self):
         """SIGTERM has to end it cleanly, and neither a sanitizer nor a machine may have complained."""
         if self.process.poll() is None:
-            missing = self.metric("ebbgate_missing_transitions_total")
+            missing, lost = (self.metric(f"ebbgate_{name}_total") for name in ("missing_transitions", "lost_handles"))
             self.process.send_signal(signal.SIGTERM)
             try:
                 self.process.wait(timeout=PATIENCE)
@@ -125,8 +125,20 @@ class Router:
                 self.process.wait()
                 raise AssertionError(f"the router did not end within {PATIENCE} s of SIGTERM") from None
             assert missing == 0, f"{missing} events met a state machine without a row for them"
+            assert lost == 0, f"{lost} look-ups found nothing where something had to be"
         assert self.process.returncode == 0, f"exit status {self.process.returncode}: {self.error_text()}"
         assert not REPORT.search(self.error_text()), self.error_text()
+
+    @contextlib.contextmanager
+    def stopped(self):
+        """Does nothing during the block: what peers do then it finds all at once."""
+        self.process.send_signal(signal.SIGSTOP)
+        try:
+            stat = pathlib.Path(f"/proc/{self.process.pid}/stat")
+            wait_until(lambda: stat.read_text().rpartition(")")[2].split()[0] == "T", what="the stop")
+            yield
+        finally:
+            self.process.send_signal(signal.SIGCONT)
 
     # Configuration
 

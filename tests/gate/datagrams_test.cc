@@ -240,5 +240,27 @@ TEST_F(DatagramsTest, AStopDoesNotWaitForAnAnswerForLong) {
   EXPECT_EQ(ended(Cause::shutdown), 1u);
 }
 
+// Nothing that a flow does brings it there: the reactor reports a refusal of a path that it has left.
+TEST_F(DatagramsTest, AMissingRowEndsThatFlowAndNoOther) {
+  const base::Address neighbour = address("198.51.100.8:4000");
+  from_client("1");
+  from_client("2", neighbour);
+  const reactor::DatagramSocketId left = to(first);
+  const base::Owner flow = reactor_.sockets.find(left)->owner;
+  worker_->on_unreachable(flow, left, {.cause = Cause::backend_refused});
+  worker_->on_unreachable(flow, left, {.cause = Cause::backend_refused});
+  worker_->on_round_end();
+  EXPECT_EQ(worker_->audit().missing_transitions, 1u);
+  EXPECT_EQ(worker_->audit().lost_handles, 0u);
+  EXPECT_EQ(worker_->audit().flows, 1u);
+  EXPECT_EQ(ended(Cause::internal), 1u);
+  from_client("3", neighbour);
+  EXPECT_THAT(sent(second), ElementsAre("2", "3"));
+  from_client("4");  // begins a new one
+  EXPECT_EQ(worker_->audit().flows, 2u);
+  reactor_.pass(1s, *worker_);
+  EXPECT_EQ(ended(Cause::internal), 1u);
+}
+
 }  // namespace
 }  // namespace ebb::gate
