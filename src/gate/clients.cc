@@ -69,6 +69,7 @@ void Clients::take_bytes(ClientConnection& client, Slice bytes) {
 bool Clients::take_cipher(ClientConnection& client, Slice bytes, Chain& plain) {
   Chain cipher;
   const bool was_done = client.secure->session.handshake_done();
+  if (!was_done) client.spoke = true;
   const TlsSession::Status status =
       client.secure->session.receive(core_.reactor.blocks(), std::move(bytes), plain, cipher);
   bool reads = true;
@@ -182,8 +183,8 @@ void Clients::refuse(ClientConnection& client, Cause cause, const char* why) {
   OwnAnswer refusal = own_answer(cause, wire::Method::other, false);
   refusal.words = why;
   client.minor = 1;
-  send_own(client, refusal, false);
-  core_.exchanges->record_refusal(client, cause);
+  const std::size_t sent = send_own(client, refusal, false);
+  core_.exchanges->record_refusal(client, cause, nullptr, sent);
   step(client, Event::refused);
   linger(client);
 }
@@ -249,15 +250,17 @@ reactor::SocketId Clients::bare_socket(Handle end) {
   return client.secure == nullptr && client.input.empty() ? client.socket : reactor::SocketId{};
 }
 
-void Clients::answer(Handle end, const OwnAnswer& answer) {
-  ClientConnection& client = *find(end);
-  if (client.life.ended()) return;
+std::size_t Clients::answer(Handle end, const OwnAnswer& answer) {
+  EBB_FIND(client, find(end), 0);
+  if (client.life.ended()) return 0;
   client.keeps = client.wants_keep && answer.request_whole && !core_.stopping;
-  send_own(client, answer, client.keeps);
+  const std::size_t bytes = send_own(client, answer, client.keeps);
   release(end, answer.request_whole);
+  return bytes;
 }
 
-void Clients::send_own(ClientConnection& client, const OwnAnswer& answer, bool keep) {
+// Returns the size of its body.
+std::size_t Clients::send_own(ClientConnection& client, const OwnAnswer& answer, bool keep) {
   const routes::Model& model = core_.current->model();
   const std::string_view body = write_own_message(answer, model.errors, core_.response, text_, model.cause_header);
   // The end of the stream tells where a call's answer ends; HTTP/1 has none.
@@ -266,7 +269,9 @@ void Clients::send_own(ClientConnection& client, const OwnAnswer& answer, bool k
   out.push(
       wire::write_response(core_.reactor.blocks(), core_.response, {.client_minor = client.minor, .keep_alive = keep}));
   out.append(core_.reactor.blocks(), body);
+  const std::size_t bytes = body.size();
   send(client, std::move(out));
+  return bytes;
 }
 
 void Clients::release(Handle end, bool request_whole) {
@@ -402,6 +407,7 @@ void Clients::close(Handle handle, Cause cause, CloseMode mode) {
   // close_notify vouches for what was sent: a connection that is cut short must not get it.
   const bool polite = mode == CloseMode::flush && base::facts(cause).fault == Side::none;
   if (polite && !client->life.is(State::lingering)) notify_end(*client);
+  log_greeting(*client, cause);
   step(*client, Event::ended);
   client->timer.disarm();
   client->input.clear();
@@ -411,6 +417,14 @@ void Clients::close(Handle handle, Cause cause, CloseMode mode) {
   idle_.forget(*client);
   dead_.push_back(handle);
   if (client->h2) core_.h2_clients->on_closed(*client, cause);
+}
+
+// A connection that ends before its first request, and has said something: nothing else would tell of it.
+void Clients::log_greeting(const ClientConnection& client, Cause cause) {
+  const bool early = client.life.is(State::handshaking) || client.life.is(State::greeting);
+  if (!early || !client.spoke) return;
+  core_.exchanges->log_failed_handshake(client, cause,
+                                        client.secure != nullptr ? client.secure->session.server_name() : "");
 }
 
 void Clients::on_peer_finished(Handle handle) {
@@ -452,7 +466,10 @@ void Clients::on_timer(Handle handle) {
   ClientConnection* client = connections_.find(handle);
   if (client == nullptr || client->life.ended()) return;
   switch (client->life.state()) {
-    case State::greeting: return close(handle, Cause::client_head_timeout, CloseMode::drop);
+    case State::greeting: {
+      const bool hello = client->listener->tls != nullptr && !client->awaits_proxy_header;
+      return close(handle, hello ? Cause::client_tls_timeout : Cause::client_head_timeout, CloseMode::drop);
+    }
     case State::handshaking: return close(handle, Cause::client_tls_timeout, CloseMode::drop);
     case State::idle: {
       if (still_reads(*client)) return;

@@ -49,6 +49,7 @@ struct ClientConnection {
   bool finished = false;  // the client's half is closed: it sends no more, but still reads
   bool queued = false;    // in the list of those with input to look at
   bool awaits_proxy_header = false;
+  bool spoke = false;                                   // before its first request
   bool counted = false;                                 // in ClientLimits
   std::uint8_t minor = 1;                               // HTTP/1.minor of the request in hand
   bool wants_keep = true;                               // its wish for the connection
@@ -82,7 +83,7 @@ class Clients : public Front {
                    base::Chain& out) override;
   void add_end(base::Handle end, std::string_view trailers, base::Chain& out) override;
   void flush(base::Handle end, base::Chain&& out) override;
-  void answer(base::Handle end, const OwnAnswer& answer) override;
+  std::size_t answer(base::Handle end, const OwnAnswer& answer) override;
   std::size_t unsent(base::Handle end) override;
   std::size_t patience() const override { return output_high_water; }
   reactor::Receive bulk() const override { return reactor::Receive::bulk; }
@@ -154,7 +155,7 @@ class Clients : public Front {
   bool take_cipher(ClientConnection& client, base::Slice bytes, base::Chain& plain);
   void read_head(ClientConnection& client);
   void refuse(ClientConnection& client, base::Cause cause, const char* why);
-  void send_own(ClientConnection& client, const OwnAnswer& answer, bool keep);
+  std::size_t send_own(ClientConnection& client, const OwnAnswer& answer, bool keep);
   void queue(ClientConnection& client);
   void notify_end(ClientConnection& client);
   void finish(ClientConnection& client);
@@ -170,10 +171,12 @@ class Clients : public Front {
   void after_proxy_header(ClientConnection& client);
   void take_greeting(ClientConnection& client, base::Slice bytes);
   void look_at_name(ClientConnection& client);
-  void refuse_name(ClientConnection& client, wire::Alert alert);
+  void log_greeting(const ClientConnection& client, base::Cause cause);
+  void refuse_name(ClientConnection& client, wire::Alert alert, std::string_view name);
   void begin_plain(ClientConnection& client);
   void begin_tls(ClientConnection& client);
-  void begin_bytes(ClientConnection& client, const routes::Route* route, std::string_view backend);
+  void begin_bytes(ClientConnection& client, const routes::Route* route, std::string_view backend,
+                   std::string_view server_name);
 
   Core& core_;
   IdleClients idle_;

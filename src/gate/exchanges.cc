@@ -61,6 +61,21 @@ void tally(EndpointTally& counts, const Exchange& exchange, Cause cause) {
   if (status_class < std::size(counts.by_class)) counts.by_class[status_class] += 1;
 }
 
+// What the access log calls the protocol of a tunnel that was one from the start.
+std::string_view name_of_bytes(const Exchange& exchange) { return exchange.route != nullptr ? "TLS" : "TCP"; }
+
+// What a connection that was not understood yet was to be.
+std::string_view name_of_greeting(const ClientConnection& client) {
+  switch (client.listener->model.protocol) {
+    case routes::Protocol::https:
+    case routes::Protocol::tls_passthrough: return "TLS";
+    case routes::Protocol::tcp: return "TCP";
+    case routes::Protocol::udp: return "UDP";
+    case routes::Protocol::http: break;
+  }
+  return client.protocol();
+}
+
 Handle bound_to(const Exchange& exchange) {
   return exchange.applied != nullptr && exchange.applied->sticky ? exchange.applied->sticky->bound : Handle{};
 }
@@ -105,12 +120,18 @@ Handle Exchanges::begin(Front& front, Handle client_end, const wire::RequestHead
   return exchange.self;
 }
 
-Handle Exchanges::begin_bytes(Front& front, Handle client, const routes::Route* route, std::uint32_t backend) {
+Handle Exchanges::begin_bytes(Front& front, Handle client, const routes::Route* route, std::uint32_t backend,
+                              std::string_view server_name) {
   Exchange& exchange = add(front, client, core_.current);
   exchange.route = route;
   exchange.backend_index = backend;
   exchange.bytes_only = true;
-  if (core_.log_format != observe::LogFormat::off) exchange.started_wall = core_.reactor.clock().wall();
+  if (core_.log_format != observe::LogFormat::off) {
+    exchange.started_wall = core_.reactor.clock().wall();
+    exchange.text = server_name;
+    std::fill(std::begin(exchange.text_ends) + 1, std::end(exchange.text_ends),
+              static_cast<std::uint32_t>(server_name.size()));  // it stands for the authority
+  }
   if (route != nullptr) prepare_bytes(exchange, front.connection(client)->peer);
   note_source(exchange, front.connection(client)->peer);
   return exchange.self;
@@ -247,7 +268,10 @@ void Exchanges::attach(Exchange& exchange, Back& back, Handle backend) {
   send_request(exchange);
 }
 
-void Exchanges::detach_endpoint(Exchange& exchange) { core_.endpoints->detach(std::exchange(exchange.endpoint, {})); }
+void Exchanges::detach_endpoint(Exchange& exchange) {
+  if (exchange.endpoint) exchange.last_endpoint = exchange.endpoint;
+  core_.endpoints->detach(std::exchange(exchange.endpoint, {}));
+}
 
 void Exchanges::on_backend_failed(Handle handle, Cause cause, Delivery delivery) {
   Exchange* exchange = live(handle);
@@ -330,7 +354,7 @@ void Exchanges::answer(Exchange& exchange, Cause cause) {
   if (exchange.route != nullptr && exchange.route->policy != nullptr) {
     own.body = routes::error_body(exchange.route->policy->model.errors, exchange.status);
   }
-  exchange.front->answer(exchange.client, own);
+  exchange.own_bytes = exchange.front->answer(exchange.client, own);
 }
 
 void Exchanges::on_client_left(Handle handle, Cause cause) {
@@ -387,32 +411,59 @@ void Exchanges::record(const Exchange& exchange, const ClientConnection& client,
   record.reused = exchange.reused;
   record.cause = cause;
   record.bytes_received = exchange.request_bytes;
-  record.bytes_sent = exchange.response_sent;
+  record.bytes_sent = exchange.response_sent + exchange.own_bytes;
   record.until_backend = exchange.handed_over - exchange.started;
   record.until_response = exchange.first_byte - exchange.started;
   record.total = now - exchange.started;
   core_.counters.record(record);
   if (core_.access_log == nullptr || core_.log_format == observe::LogFormat::off) return;
 
+  if (endpoint == nullptr) {
+    if (const EndpointState* last = core_.endpoints->find(exchange.last_endpoint)) {
+      record.endpoint = last->label;
+      record.endpoint_address = last->address;
+      record.until_backend = base::Duration{-1};  // it got nothing: no connection to it came about
+    }
+  }
   record.client = client.peer;
   record.method = text_part(exchange, 0);
   record.authority = text_part(exchange, 1);
   record.target = text_part(exchange, 2);
   record.referer = text_part(exchange, 3);
   record.user_agent = text_part(exchange, 4);
-  record.protocol = client.protocol();
+  record.protocol = exchange.bytes_only ? name_of_bytes(exchange) : client.protocol();
   if (client.secure != nullptr) record.tls = client.secure->session.protocol();
   record.started = exchange.started_wall;
+  log(record);
+}
+
+void Exchanges::log(const observe::ExchangeRecord& record) {
   observe::format_record(record, core_.log_format, core_.labels, core_.log_line);
   if (!core_.access_log->push(core_.log_line)) core_.counters.log_lines_dropped += 1;
 }
 
-void Exchanges::record_refusal(const ClientConnection& client, Cause cause, const wire::RequestHead* head) {
+void Exchanges::log_failed_handshake(const ClientConnection& client, Cause cause, std::string_view server_name) {
+  if (core_.access_log == nullptr || core_.log_format == observe::LogFormat::off) return;
+  observe::ExchangeRecord record;
+  record.listener = client.listener->label;
+  record.client = client.peer;
+  record.authority = server_name;
+  record.protocol = client.awaits_proxy_header ? "PROXY" : name_of_greeting(client);
+  if (client.secure != nullptr) record.tls = client.secure->session.protocol();
+  record.cause = cause;
+  record.total = core_.reactor.now() - client.opened;
+  record.started = core_.reactor.clock().wall() - std::chrono::duration_cast<base::WallTime::duration>(record.total);
+  log(record);
+}
+
+void Exchanges::record_refusal(const ClientConnection& client, Cause cause, const wire::RequestHead* head,
+                               std::size_t sent) {
   Exchange refused;
   if (head != nullptr) keep_text(refused, *head);
   refused.started = refused.handed_over = refused.first_byte = core_.reactor.now();
   refused.started_wall = core_.reactor.clock().wall();
   refused.status = static_cast<std::uint16_t>(base::facts(cause).status);
+  refused.own_bytes = sent;
   record(refused, client, cause);
 }
 

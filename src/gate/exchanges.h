@@ -102,6 +102,8 @@ struct Exchange {
   std::uint64_t response_sent = 0;
   std::size_t unsent_before = 0;  // when the deadline was set: has anything moved since?
   std::string text;               // method, authority, target, referer, user agent; filled only for the access log
+  base::Handle last_endpoint;   // that it has left
+  std::uint64_t own_bytes = 0;  // of the body of an answer of our own
   std::uint32_t text_ends[5] = {};
 
   AppliedPolicy& apply() {
@@ -117,7 +119,9 @@ class Exchanges {
   // A head is complete; its views are valid during the call. Body bytes may be fed before start().
   base::Handle begin(Front& front, base::Handle client, const wire::RequestHead& head);
   // TCP, or TLS that is passed through: a tunnel as soon as there is a connection.
-  base::Handle begin_bytes(Front& front, base::Handle client, const routes::Route* route, std::uint32_t backend);
+  // `server_name`: what the client asked TLS for.
+  base::Handle begin_bytes(Front& front, base::Handle client, const routes::Route* route, std::uint32_t backend,
+                           std::string_view server_name);
   void start(base::Handle exchange);
 
   // From an HTTP/1 client: takes what belongs to the body and leaves the rest.
@@ -156,7 +160,12 @@ class Exchanges {
   void on_timer(base::Handle exchange);
 
   // A request that never became an exchange is recorded as well, with its head if that could be read.
-  void record_refusal(const ClientConnection& client, base::Cause cause, const wire::RequestHead* head = nullptr);
+  // `sent`: of the answer's body.
+  void record_refusal(const ClientConnection& client, base::Cause cause, const wire::RequestHead* head,
+                      std::size_t sent);
+  // A connection that ended before anything could be asked on it; in the access log alone. `server_name`: "" unless it
+  // is known.
+  void log_failed_handshake(const ClientConnection& client, base::Cause cause, std::string_view server_name);
 
   // Nobody waits for them.
   void end_mirrors(base::Cause cause);
@@ -196,6 +205,7 @@ class Exchanges {
   void answer(Exchange& exchange, base::Cause cause);
   void end(Exchange& exchange, base::Cause cause);
   void record(const Exchange& exchange, const ClientConnection& client, base::Cause cause);
+  void log(const observe::ExchangeRecord& record);
   struct Patience {
     base::Duration limit{};
     base::Cause cause;

@@ -44,8 +44,8 @@ class Front {
                            base::Chain& out) = 0;
   virtual void add_end(base::Handle end, std::string_view trailers, base::Chain& out) = 0;
   virtual void flush(base::Handle end, base::Chain&& out) = 0;
-  // In place of all of these; the exchange is then over for this side.
-  virtual void answer(base::Handle end, const OwnAnswer& answer) = 0;
+  // In place of all of these; the exchange is then over for this side. Returns how long the answer's body was.
+  virtual std::size_t answer(base::Handle end, const OwnAnswer& answer) = 0;
 
   // Output that waits. Above patience() the endpoint is not read until on_client_drained.
   virtual std::size_t unsent(base::Handle end) = 0;

@@ -38,13 +38,14 @@ void Clients::after_proxy_header(ClientConnection& client) {
       if (!listener.looks_at_names) return begin_tls(client);
       break;
     case routes::Protocol::tls_passthrough: break;
-    case routes::Protocol::tcp: return begin_bytes(client, nullptr, listener.model.backend);
+    case routes::Protocol::tcp: return begin_bytes(client, nullptr, listener.model.backend, {});
     case routes::Protocol::udp: return;  // has no connections
   }
   if (!client.input.empty()) look_at_name(client);
 }
 
 void Clients::take_greeting(ClientConnection& client, Slice bytes) {
+  client.spoke = true;
   client.input.push(std::move(bytes));
   if (!client.awaits_proxy_header) return look_at_name(client);
 
@@ -70,13 +71,13 @@ void Clients::look_at_name(ClientConnection& client) {
   const bool ends_here = client.listener->tls != nullptr;
   const bool read = parsed.status == Parsed::Status::complete;
   const routes::Route* route = read ? core_.current->snapshot().match_server_name(hello.server_name) : nullptr;
-  if (route != nullptr) return begin_bytes(client, route, {});
+  if (route != nullptr) return begin_bytes(client, route, {}, hello.server_name);
   // What TLS itself makes of it, also of one that cannot be read, is for the session to say.
   if (ends_here) return begin_tls(client);
-  refuse_name(client, read ? wire::Alert::unrecognized_name : hello.alert);
+  refuse_name(client, read ? wire::Alert::unrecognized_name : hello.alert, hello.server_name);
 }
 
-void Clients::refuse_name(ClientConnection& client, wire::Alert alert) {
+void Clients::refuse_name(ClientConnection& client, wire::Alert alert, std::string_view name) {
   if (alert != wire::Alert::none) {
     const auto record = wire::fatal_alert(alert);
     Chain out;
@@ -84,7 +85,10 @@ void Clients::refuse_name(ClientConnection& client, wire::Alert alert) {
     core_.reactor.send(client.socket, std::move(out));
   }
   const bool unknown = alert == wire::Alert::unrecognized_name;
-  close(client.self, unknown ? Cause::client_tls_name_refused : Cause::client_tls_failed, CloseMode::flush);
+  const Cause cause = unknown ? Cause::client_tls_name_refused : Cause::client_tls_failed;
+  core_.exchanges->log_failed_handshake(client, cause, name);
+  client.spoke = false;  // it has its line
+  close(client.self, cause, CloseMode::flush);
 }
 
 void Clients::begin_plain(ClientConnection& client) {
@@ -100,12 +104,13 @@ void Clients::begin_tls(ClientConnection& client) {
 }
 
 // Bytes both ways from here on, and nothing is known of what they mean. What was looked at goes first.
-void Clients::begin_bytes(ClientConnection& client, const routes::Route* route, std::string_view backend) {
+void Clients::begin_bytes(ClientConnection& client, const routes::Route* route, std::string_view backend,
+                          std::string_view server_name) {
   const std::uint32_t index = route != nullptr ? route->backend : core_.current->snapshot().find_backend(backend);
   if (index == routes::no_backend) return close(client.self, Cause::listener_removed, CloseMode::drop);
   step(client, Event::head_complete);
   client.timer.disarm();
-  client.exchange = core_.exchanges->begin_bytes(*this, client.self, route, index);
+  client.exchange = core_.exchanges->begin_bytes(*this, client.self, route, index, server_name);
   core_.exchanges->start(client.exchange);
 }
 

@@ -65,8 +65,8 @@ void H2Clients::on_request(Handle client_handle, StreamId id, const wire::Reques
   stream.whole = head.framing == wire::Framing::none;
   stream.upgrade = !head.upgrade.empty();
   if (misdirected(client, head.authority)) {
-    core_.exchanges->record_refusal(client, Cause::client_misdirected, &head);
-    return answer(stream.self, own_answer(Cause::client_misdirected, head.method, stream.whole));
+    const std::size_t sent = answer(stream.self, own_answer(Cause::client_misdirected, head.method, stream.whole));
+    return core_.exchanges->record_refusal(client, Cause::client_misdirected, &head, sent);
   }
   client.timer.disarm();
   core_.clients->has_work(client);
@@ -116,10 +116,10 @@ void H2Clients::on_request_refused(Handle client_handle, StreamId id, Cause caus
   EBB_FIND(client, core_.clients->find(client_handle));
   if (client.life.ended()) return;
   H2Stream& stream = add_stream(client, id);
-  core_.exchanges->record_refusal(client, cause);
   OwnAnswer refusal = own_answer(cause, wire::Method::other, false);
   refusal.words = why;
-  answer(stream.self, refusal);
+  const std::size_t sent = answer(stream.self, refusal);
+  core_.exchanges->record_refusal(client, cause, nullptr, sent);
 }
 
 void H2Clients::on_payload(Handle handle, Slice bytes) {
@@ -205,25 +205,27 @@ void H2Clients::flush(Handle end, Chain&& out) {
   schedule(client);
 }
 
-void H2Clients::answer(Handle end, const OwnAnswer& answer) {
-  H2Stream& stream = *streams_.find(end);
-  if (stream.over) return;
-  ClientConnection& client = *core_.clients->find(stream.client);
-  if (client.life.ended()) return;
-  respond_own(client.h2->codec, stream.id, answer);
+std::size_t H2Clients::answer(Handle end, const OwnAnswer& answer) {
+  EBB_FIND(stream, streams_.find(end), 0);
+  if (stream.over) return 0;
+  EBB_FIND(client, core_.clients->find(stream.client), 0);
+  if (client.life.ended()) return 0;
+  const std::size_t bytes = respond_own(client.h2->codec, stream.id, answer);
   stream.complete = true;
   release(end, stream.whole);
+  return bytes;
 }
 
-void H2Clients::respond_own(H2Session& codec, StreamId id, const OwnAnswer& answer) {
+std::size_t H2Clients::respond_own(H2Session& codec, StreamId id, const OwnAnswer& answer) {
   const routes::Model& model = core_.current->model();
   const std::string_view body = write_own_message(answer, model.errors, core_.response, text_, model.cause_header);
   codec.respond(id, core_.response, body.empty());
-  if (body.empty()) return;
+  if (body.empty()) return 0;
   Chain out;
   out.push(core_.reactor.blocks().copy(body));
   codec.send(id, std::move(out));
   codec.finish(id, {});
+  return body.size();
 }
 
 std::size_t H2Clients::unsent(Handle end) {

@@ -49,7 +49,7 @@ class H2Clients : public Front {
                    base::Chain& out) override;
   void add_end(base::Handle end, std::string_view trailers, base::Chain& out) override;
   void flush(base::Handle end, base::Chain&& out) override;
-  void answer(base::Handle end, const OwnAnswer& answer) override;
+  std::size_t answer(base::Handle end, const OwnAnswer& answer) override;
   std::size_t unsent(base::Handle end) override;
   // Of one stream among many: a thousand that stall must not hold more than a few pieces each.
   std::size_t patience() const override { return base::BlockPool::body_size; }
@@ -77,7 +77,7 @@ class H2Clients : public Front {
   H2Stream& add_stream(ClientConnection& client, wire::StreamId id);
   bool misdirected(const ClientConnection& client, std::string_view authority) const;
   const wire::RequestHead& as_upgrade(const wire::RequestHead& head);
-  void respond_own(wire::H2Session& codec, wire::StreamId id, const OwnAnswer& answer);
+  std::size_t respond_own(wire::H2Session& codec, wire::StreamId id, const OwnAnswer& answer);
   void discard(H2Stream& stream, std::size_t bytes);
   void detach(H2Stream& stream);
   void forget(H2Stream& stream);

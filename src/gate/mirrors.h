@@ -23,7 +23,7 @@ class Mirrors final : public Front {
   void add_payload(base::Handle, const base::Slice&, std::uint32_t, std::uint32_t, base::Chain&) override {}
   void add_end(base::Handle, std::string_view, base::Chain&) override {}
   void flush(base::Handle, base::Chain&&) override {}
-  void answer(base::Handle, const OwnAnswer&) override {}
+  std::size_t answer(base::Handle, const OwnAnswer&) override { return 0; }
   std::size_t unsent(base::Handle) override { return 0; }
   std::size_t patience() const override { return 0; }
   reactor::Receive bulk() const override { return reactor::Receive::piecewise; }

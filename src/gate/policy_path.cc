@@ -223,11 +223,11 @@ bool Exchanges::write_head(Exchange& exchange, const ClientConnection& client, c
 void Exchanges::answer_here(Exchange& exchange) {
   const AppliedPolicy& applied = *exchange.applied;
   exchange.status = applied.status;
-  exchange.front->answer(exchange.client, {.status = applied.status,
-                                           .head_only = exchange.method == wire::Method::head,
-                                           .request_whole = exchange.request_whole,
-                                           .location = applied.location,
-                                           .changes = &applied.response});
+  exchange.own_bytes = exchange.front->answer(exchange.client, {.status = applied.status,
+                                                                .head_only = exchange.method == wire::Method::head,
+                                                                .request_whole = exchange.request_whole,
+                                                                .location = applied.location,
+                                                                .changes = &applied.response});
   step(exchange, Event::failed);
   end(exchange, Cause::completed);
 }

@@ -177,7 +177,8 @@ void format_json(const ExchangeRecord& record, const base::Labels& labels, std::
   object.boolean("reused", record.reused);
   object.number("bytes_received", record.bytes_received);
   object.number("bytes_sent", record.bytes_sent);
-  object.ms("until_backend_ms", record.until_backend, record.endpoint_address.valid());
+  const bool handed_over = record.endpoint_address.valid() && record.until_backend >= base::Duration::zero();
+  object.ms("until_backend_ms", record.until_backend, handed_over);
   object.ms("until_response_ms", record.until_response, record.until_response > base::Duration::zero());
   object.ms("total_ms", record.total, true);
   object.text("referer", record.referer);
