@@ -5,6 +5,7 @@
 #include <memory>
 #include <string_view>
 
+#include "base/backlog.h"
 #include "base/block.h"
 #include "base/cause.h"
 #include "base/result.h"
@@ -47,6 +48,7 @@ class Back {
   // Output that waits. Above patience() the client is not read until on_backend_drained.
   virtual std::size_t unsent(base::Handle end) = 0;
   virtual std::size_t patience() const = 0;
+  virtual base::Backlog backlog(base::Handle end) = 0;  // the same, and since when
   // How the response is received from now on.
   virtual void receive(base::Handle end, reactor::Receive mode) = 0;
   virtual bool reused(base::Handle end) = 0;        // it had served before

@@ -139,6 +139,17 @@ std::size_t Backends::unsent(Handle end) {
   return connection == nullptr ? 0 : unsent(*connection);
 }
 
+base::Backlog Backends::backlog(Handle end) {
+  const BackendConnection* connection = find(end);
+  if (connection == nullptr) return {};
+  base::Backlog backlog = core_.reactor.backlog(connection->socket);
+  if (const std::size_t waits = held(*connection); waits > 0) {
+    backlog.bytes += waits;
+    backlog.moved = std::max(backlog.moved, connection->secure->held_since);
+  }
+  return backlog;
+}
+
 void Backends::receive(Handle end, Receive mode) {
   EBB_FIND(connection, find(end));
   core_.reactor.receive(connection.socket, mode);

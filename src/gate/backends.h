@@ -27,6 +27,7 @@ class Backends : public Back {
   void flush(base::Handle end, base::Chain&& out) override;
   std::size_t unsent(base::Handle end) override;
   std::size_t patience() const override { return output_high_water; }
+  base::Backlog backlog(base::Handle end) override;
   void receive(base::Handle end, reactor::Receive mode) override;
   bool reused(base::Handle end) override;
   bool has_deadline(base::Handle end) override;

@@ -238,6 +238,20 @@ std::size_t Clients::unsent(Handle end) {
   return client == nullptr ? 0 : unsent(*client);
 }
 
+base::Backlog Clients::backlog(Handle end) {
+  const ClientConnection* client = find(end);
+  return client == nullptr ? base::Backlog{} : backlog(*client);
+}
+
+base::Backlog Clients::backlog(const ClientConnection& client) const {
+  base::Backlog backlog = core_.reactor.backlog(client.socket);
+  if (const std::size_t waits = held(client); waits > 0) {
+    backlog.bytes += waits;
+    backlog.moved = std::max(backlog.moved, client.secure->held_since);
+  }
+  return backlog;
+}
+
 // Bytes that wait already come before those in the kernel.
 void Clients::receive(Handle end, Receive mode) {
   EBB_FIND(client, find(end));
@@ -379,17 +393,19 @@ void Clients::await_fin(ClientConnection& client) {
 }
 
 // The exchange is over for us, but the client may still be reading the end of the response.
+// Asking for more does not prolong its time to read: only what it takes does.
 void Clients::arm_after_exchange(ClientConnection& client, base::Duration once_sent) {
-  client.unsent_before = unsent(client);
-  core_.arm(client.timer, client.unsent_before > 0 ? core_.timeouts().client_write : once_sent);
+  const base::Backlog waits = backlog(client);
+  client.answer_waits = waits.bytes > 0;
+  if (!client.answer_waits) return core_.arm(client.timer, once_sent);
+  core_.reactor.timers().arm(client.timer, waits.moved + core_.timeouts().client_write);
 }
 
-// False: it has taken nothing since the deadline was set.
 bool Clients::still_reads(ClientConnection& client) {
-  const std::size_t now_unsent = unsent(client);
-  if (now_unsent == 0 || now_unsent == client.unsent_before) return false;
-  client.unsent_before = now_unsent;
-  core_.arm(client.timer, core_.timeouts().client_write);
+  const base::Backlog waits = backlog(client);
+  const base::Instant limit = waits.moved + core_.timeouts().client_write;
+  if (waits.bytes == 0 || core_.reactor.now() >= limit) return false;
+  core_.reactor.timers().arm(client.timer, limit);
   return true;
 }
 
@@ -449,7 +465,10 @@ void Clients::on_drained(Handle handle) {
   if (client == nullptr || client->life.ended()) return;
   if (client->life.is(State::multiplexing)) return core_.h2_clients->on_drained(*client);
   if (client->exchange) return core_.exchanges->on_client_drained(client->exchange);
-  if (client->life.is(State::idle)) core_.arm(client->timer, core_.timeouts().client_idle);
+  if (client->life.is(State::idle)) {
+    // Replies of TLS itself (to KeyUpdate) leave by the same way and are no work of the client.
+    if (std::exchange(client->answer_waits, false)) core_.arm(client->timer, core_.timeouts().client_idle);
+  }
   if (client->life.is(State::lingering)) core_.arm(client->timer, linger_time);
 }
 

@@ -46,8 +46,9 @@ struct ClientConnection {
   base::Handle exchange;  // HTTP/1, while serving or tunnelling
   base::Address peer;     // who the client is: the hop before us, or whom that hop speaks for
   lifecycle::ClientConnectionMachine life;
-  bool finished = false;  // the client's half is closed: it sends no more, but still reads
-  bool queued = false;    // in the list of those with input to look at
+  bool finished = false;      // the client's half is closed: it sends no more, but still reads
+  bool queued = false;        // in the list of those with input to look at
+  bool answer_waits = false;  // between exchanges: of the last answers not all has left; then its idle time begins
   bool awaits_proxy_header = false;
   bool spoke = false;                                   // before its first request
   bool counted = false;                                 // in ClientLimits
@@ -65,7 +66,6 @@ struct ClientConnection {
   std::unique_ptr<SecureLayer> secure;
   std::unique_ptr<H2ClientSession> h2;
   base::Chain input;                       // received, not consumed: a partial head, or pipelined requests
-  std::size_t unsent_before = 0;           // between exchanges: when the deadline was set; has the client read since?
   std::unique_ptr<WaitingClient> waiting;  // of IdleClients, where something is limited
 
   std::string_view protocol() const { return h2 ? "HTTP/2" : minor == 0 ? "HTTP/1.0" : "HTTP/1.1"; }
@@ -87,6 +87,7 @@ class Clients : public Front {
   std::size_t unsent(base::Handle end) override;
   std::size_t patience() const override { return output_high_water; }
   reactor::Receive bulk() const override { return reactor::Receive::bulk; }
+  base::Backlog backlog(base::Handle end) override;
   void receive(base::Handle end, reactor::Receive mode) override;
   void release(base::Handle end, bool request_whole) override;
   void cut(base::Handle end, base::Cause cause) override;
@@ -104,10 +105,15 @@ class Clients : public Front {
   static std::size_t held(const ClientConnection& client) {
     return client.secure == nullptr ? 0 : client.secure->session.held();
   }
+  base::Backlog backlog(const ClientConnection& client) const;
   std::size_t unsent(const ClientConnection& client) const {
     return core_.reactor.unsent(client.socket) + held(client);
   }
   void close(base::Handle client, base::Cause cause, reactor::CloseMode mode);
+  // Its deadline while no exchange has one: how long the client may read nothing or, once all is sent, `once_sent`.
+  void arm_after_exchange(ClientConnection& client, base::Duration once_sent);
+  // When that deadline has come. False: the client reads nothing, or all is sent.
+  bool still_reads(ClientConnection& client);
 
   void accept(const std::shared_ptr<ListenerState>& listener, reactor::SocketId socket, const base::Address& peer);
   void on_received(base::Handle client, base::Slice bytes);
@@ -161,8 +167,6 @@ class Clients : public Front {
   void finish(ClientConnection& client);
   void exchange_kept(ClientConnection& client);
   void exchange_last(ClientConnection& client, bool request_whole);
-  void arm_after_exchange(ClientConnection& client, base::Duration once_sent);
-  bool still_reads(ClientConnection& client);
   void linger(ClientConnection& client);
   void await_fin(ClientConnection& client);
 

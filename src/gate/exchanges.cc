@@ -467,42 +467,40 @@ void Exchanges::record_refusal(const ClientConnection& client, Cause cause, cons
   record(refused, client, cause);
 }
 
-std::size_t Exchanges::unsent_to_client(const Exchange& exchange) const {
-  return exchange.front->unsent(exchange.client);
-}
-
-std::size_t Exchanges::unsent_to_backend(const Exchange& exchange) const {
-  return exchange.backend ? exchange.back->unsent(exchange.backend) : 0;
-}
-
-// Who is waited for is seen from where bytes are stuck: a side with unsent output is the one that does not read.
-Exchanges::Patience Exchanges::patience(const Exchange& exchange, std::size_t to_client, std::size_t to_backend) const {
+// Who is waited for is seen from where bytes are stuck: a side with unsent output is the one that does not read. It has
+// its time since it last took a byte; more that is put behind what waits for it does not give it more.
+Exchanges::Patience Exchanges::patience(const Exchange& exchange) const {
   const ProgressLimits limits = progress_limits(exchange);
+  const base::Backlog to_client = exchange.front->backlog(exchange.client);
+  const base::Backlog to_backend = exchange.backend ? exchange.back->backlog(exchange.backend) : base::Backlog{};
   switch (exchange.life.state()) {
     case State::uploading:
-      if (to_backend > 0) return {response_timeout(exchange), Cause::backend_write_timeout};
-      return {limits.client_body, Cause::client_body_timeout};
-    case State::awaiting: return {response_timeout(exchange), Cause::backend_response_timeout};
+      if (to_backend.bytes > 0) return {response_timeout(exchange), Cause::backend_write_timeout, to_backend.moved};
+      return {limits.client_body, Cause::client_body_timeout, exchange.moved};
+    case State::awaiting:
+      return {response_timeout(exchange), Cause::backend_response_timeout, std::max(exchange.asked, to_backend.moved)};
     case State::crossing:
     case State::downloading:
-      if (to_client > 0) return {exchange.snapshot->model().timeouts.client_write, Cause::client_write_timeout};
-      return {limits.backend_body, Cause::backend_body_timeout};
-    case State::tunnelling: return {limits.tunnel_idle, Cause::tunnel_idle_timeout};
+      if (to_client.bytes > 0) {
+        return {exchange.snapshot->model().timeouts.client_write, Cause::client_write_timeout, to_client.moved};
+      }
+      return {limits.backend_body, Cause::backend_body_timeout, std::max(exchange.moved, to_backend.moved)};
+    case State::tunnelling:
+      return {limits.tunnel_idle, Cause::tunnel_idle_timeout,
+              std::max({exchange.moved, to_client.moved, to_backend.moved})};
     case State::choosing:
     case State::held:        // hold_expired()
     case State::connecting:  // the connection has the deadline
     case State::ended: break;
   }
-  return {{}, Cause::internal};
+  return {{}, Cause::internal, core_.reactor.now()};
 }
 
 // Something has moved: the deadline of what is awaited next begins.
 void Exchanges::arm_for_state(Exchange& exchange) {
-  const std::size_t to_client = unsent_to_client(exchange);
-  const std::size_t to_backend = unsent_to_backend(exchange);
-  exchange.unsent_before = to_client + to_backend;
-  const base::Instant limit = core_.reactor.now() + patience(exchange, to_client, to_backend).limit;
-  core_.reactor.timers().arm(exchange.timer, std::min({limit, exchange.deadline, exchange.try_deadline}));
+  exchange.moved = core_.reactor.now();
+  core_.reactor.timers().arm(exchange.timer, std::min({patience(exchange).end(), exchange.deadline,
+                                                       exchange.try_deadline, exchange.trial_until}));
 }
 
 void Exchanges::on_timer(Handle handle) {
@@ -510,13 +508,13 @@ void Exchanges::on_timer(Handle handle) {
   if (exchange == nullptr || end_if_overdue(*exchange)) return;
   if (exchange->life.is(State::connecting)) return move_on(*exchange);
   if (exchange->life.is(State::held)) return hold_expired(*exchange);
-  const std::size_t to_client = unsent_to_client(*exchange);
-  const std::size_t to_backend = unsent_to_backend(*exchange);
-  const bool moves = to_client + to_backend != exchange->unsent_before;
-  if (moves) return arm_for_state(*exchange);  // a slow reader, but one that reads
-  const Cause cause = patience(*exchange, to_client, to_backend).cause;
-  if (exchange->life.is(State::tunnelling)) return close_tunnel(*exchange, cause);
-  fail(*exchange, Event::deadline, cause);
+  const Patience waited = patience(*exchange);
+  if (core_.reactor.now() < waited.end()) {  // a slow reader, but one that reads
+    return core_.reactor.timers().arm(
+        exchange->timer, std::min({waited.end(), exchange->deadline, exchange->try_deadline, exchange->trial_until}));
+  }
+  if (exchange->life.is(State::tunnelling)) return close_tunnel(*exchange, waited.cause);
+  fail(*exchange, Event::deadline, waited.cause);
 }
 
 void Exchanges::end_of_endpoint(Handle endpoint, Cause cause) {

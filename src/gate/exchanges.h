@@ -76,6 +76,7 @@ struct Exchange {
   base::Instant try_deadline = base::Instant::max();  // of this try
   base::Instant move_on = base::Instant::max();       // from an endpoint that does not answer the connection attempt
   bool on_trial = false;                              // of a silent endpoint, by this try
+  base::Instant trial_until = base::Instant::max();   // then it has not answered
 
   base::Slice head;                             // of the request, in the form of HTTP/1
   wire::Framing framing = wire::Framing::none;  // of its body, as the head says
@@ -100,10 +101,10 @@ struct Exchange {
   base::WallTime started_wall;
   std::uint64_t request_bytes = 0;
   std::uint64_t response_sent = 0;
-  std::size_t unsent_before = 0;  // when the deadline was set: has anything moved since?
-  std::string text;               // method, authority, target, referer, user agent; filled only for the access log
   base::Handle last_endpoint;   // that it has left
   std::uint64_t own_bytes = 0;  // of the body of an answer of our own
+  base::Instant moved{};        // when the deadline was set, because something had
+  std::string text;             // method, authority, target, referer, user agent; filled only for the access log
   std::uint32_t text_ends[5] = {};
 
   AppliedPolicy& apply() {
@@ -209,10 +210,10 @@ class Exchanges {
   struct Patience {
     base::Duration limit{};
     base::Cause cause;
+    base::Instant since{};
+    base::Instant end() const { return since + limit; }
   };
-  Patience patience(const Exchange& exchange, std::size_t to_client, std::size_t to_backend) const;
-  std::size_t unsent_to_client(const Exchange& exchange) const;
-  std::size_t unsent_to_backend(const Exchange& exchange) const;
+  Patience patience(const Exchange& exchange) const;
   void arm_for_state(Exchange& exchange);
 
   // holding.cc

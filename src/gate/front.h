@@ -4,6 +4,7 @@
 
 #include <string_view>
 
+#include "base/backlog.h"
 #include "base/block.h"
 #include "base/cause.h"
 #include "base/slot_map.h"
@@ -50,6 +51,7 @@ class Front {
   // Output that waits. Above patience() the endpoint is not read until on_client_drained.
   virtual std::size_t unsent(base::Handle end) = 0;
   virtual std::size_t patience() const = 0;
+  virtual base::Backlog backlog(base::Handle end) = 0;  // the same, and since when
   virtual reactor::Receive bulk() const = 0;  // how a long response is best received for it
   // How the request's body is received from now on.
   virtual void receive(base::Handle end, reactor::Receive mode) = 0;

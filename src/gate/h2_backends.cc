@@ -214,16 +214,21 @@ void H2Backends::add_payload(Handle, const Slice& payload, wire::Framing, Chain&
 }
 
 void H2Backends::add_end(Handle end, std::string_view trailers, wire::Framing, Chain& out) {
-  const H2Call& call = *calls_.find(end);
-  H2Session& codec = core_.backends->find(call.connection)->h2->codec;
-  if (!out.empty()) codec.send(call.id, std::move(out));
+  EBB_FIND(call, calls_.find(end));
+  EBB_FIND(connection, core_.backends->find(call.connection));
+  H2Session& codec = connection.h2->codec;
+  if (!out.empty()) give(call, codec, std::move(out));
   codec.finish(call.id, trailers);
 }
 
+void H2Backends::give(H2Call& call, H2Session& codec, Chain&& payload) {
+  if (codec.send(call.id, std::move(payload))) call.waits_since = core_.reactor.now();
+}
+
 void H2Backends::flush(Handle end, Chain&& out) {
-  const H2Call& call = *calls_.find(end);
-  BackendConnection& connection = *core_.backends->find(call.connection);
-  if (!out.empty()) connection.h2->codec.send(call.id, std::move(out));
+  EBB_FIND(call, calls_.find(end));
+  EBB_FIND(connection, core_.backends->find(call.connection));
+  if (!out.empty()) give(call, connection.h2->codec, std::move(out));
   if (connection.h2->codec.unsent(call.id) > patience()) send_now(connection);
   schedule(connection);
 }
@@ -233,6 +238,14 @@ std::size_t H2Backends::unsent(Handle end) {
   if (call == nullptr || call->over || call->id == 0) return 0;
   EBB_FIND(connection, core_.backends->find(call->connection), 0);
   return connection.h2->codec.unsent(call->id);
+}
+
+base::Backlog H2Backends::backlog(Handle end) {
+  const H2Call* call = calls_.find(end);
+  if (call == nullptr || call->over || call->id == 0) return {};
+  EBB_FIND(connection, core_.backends->find(call->connection), {});
+  const base::Backlog left = connection.h2->codec.backlog(call->id);
+  return {left.bytes, std::max(left.moved, call->waits_since)};
 }
 
 void H2Backends::receive(Handle end, Receive mode) {

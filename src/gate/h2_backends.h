@@ -19,6 +19,7 @@ struct H2Call {
   wire::StreamId id = 0;       // 0: no stream yet
   std::size_t unconsumed = 0;  // received, and its window not opened again yet
   bool reused = false;
+  base::Instant waits_since{};  // what was to be sent, after nothing had been
   std::uint64_t begins_at = 0;  // bytes of the connection that went before it, or fewer
   bool finished = false;        // of a tunnel: our half has ended
   bool over = false;            // forgotten: only to be buried
@@ -37,6 +38,7 @@ class H2Backends : public Back {
   void flush(base::Handle end, base::Chain&& out) override;
   std::size_t unsent(base::Handle end) override;
   std::size_t patience() const override { return std::size_t{64} << 10; }
+  base::Backlog backlog(base::Handle end) override;
   void receive(base::Handle end, reactor::Receive mode) override;
   bool reused(base::Handle end) override { return calls_.find(end)->reused; }
   bool has_deadline(base::Handle end) override;
@@ -78,6 +80,7 @@ class H2Backends : public Back {
   void begin_serving(BackendConnection& connection);
   bool may_upgrade(H2Call& call, const wire::H2Session& codec, wire::RequestHead& head);
   const wire::ResponseHead& as_switching(const H2Call& call, const wire::ResponseHead& head);
+  void give(H2Call& call, wire::H2Session& codec, base::Chain&& payload);
   void forget(H2Call& call);
   void rest(BackendConnection& connection);
   void arm(BackendConnection& connection);

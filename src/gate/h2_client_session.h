@@ -33,11 +33,14 @@ class H2ClientSession final : public wire::H2Listener {
  public:
   wire::H2Session codec;
   StreamMap streams;
-  std::uint32_t exchanges = 0;  // running on its streams
-  bool scheduled = false;       // it has output to collect
-  bool going_away = false;      // the client was warned
-  bool last_named = false;      // and told which stream is the last that is served: it closes when it has none
-  bool client_leaves = false;   // it has sent GOAWAY: what runs is finished, then nothing more will come
+  std::uint32_t exchanges = 0;   // running on its streams
+  std::size_t heads_held = 0;    // memory of their requests' heads
+  std::size_t answers_held = 0;  // without exchanges: what the codec held of answers when some last left
+  bool scheduled = false;        // it has output to collect
+  bool paused = false;           // too many heads wait for it to read: it is not read from either
+  bool going_away = false;       // the client was warned
+  bool last_named = false;       // and told which stream is the last that is served: it closes when it has none
+  bool client_leaves = false;    // it has sent GOAWAY: what runs is finished, then nothing more will come
 };
 
 }  // namespace ebb::gate

@@ -1,5 +1,8 @@
 #include "gate/h2_clients.h"
 
+#include <algorithm>
+#include <limits>
+
 #include "gate/exchanges.h"
 #include "gate/own_answer.h"
 #include "gate/payload.h"
@@ -191,15 +194,19 @@ void H2Clients::add_end(Handle end, std::string_view trailers, Chain& out) {
   EBB_FIND(stream, streams_.find(end));
   EBB_FIND(session, session_of(stream));
   H2Session& codec = session.codec;
-  if (!out.empty()) codec.send(stream.id, std::move(out));
+  if (!out.empty()) give(stream, codec, std::move(out));
   if (!stream.complete) codec.finish(stream.id, trailers);
   stream.complete = true;
+}
+
+void H2Clients::give(H2Stream& stream, H2Session& codec, Chain&& payload) {
+  if (codec.send(stream.id, std::move(payload))) stream.waits_since = core_.reactor.now();
 }
 
 void H2Clients::flush(Handle end, Chain&& out) {
   EBB_FIND(stream, streams_.find(end));
   EBB_FIND(client, core_.clients->find(stream.client));
-  if (!out.empty()) client.h2->codec.send(stream.id, std::move(out));
+  if (!out.empty()) give(stream, client.h2->codec, std::move(out));
   // Small pieces leave together at the end of the round; for a large one the caller wants to know now what is stuck.
   if (client.h2->codec.unsent(stream.id) > patience()) send_now(client);
   schedule(client);
@@ -233,6 +240,14 @@ std::size_t H2Clients::unsent(Handle end) {
   if (stream == nullptr || stream->over) return 0;
   EBB_FIND(session, session_of(*stream), 0);
   return session.codec.unsent(stream->id);
+}
+
+base::Backlog H2Clients::backlog(Handle end) {
+  const H2Stream* stream = streams_.find(end);
+  if (stream == nullptr || stream->over) return {};
+  EBB_FIND(session, session_of(*stream), {});
+  const base::Backlog left = session.codec.backlog(stream->id);
+  return {left.bytes, std::max(left.moved, stream->waits_since)};
 }
 
 // Bytes stay with the client when their window is not opened again.
@@ -304,6 +319,8 @@ void H2Clients::detach(H2Stream& stream) {
   client.h2->exchanges -= 1;
   if (client.h2->exchanges > 0 || client.life.ended()) return;
   rest(client);
+  client.answer_waits = true;  // its last frames leave when the round ends
+  client.h2->answers_held = std::numeric_limits<std::size_t>::max();
   core_.clients->begins_to_wait(client);
 }
 
@@ -316,9 +333,8 @@ void H2Clients::forget(H2Stream& stream) {
 
 // No exchange has a deadline any more, so the connection needs one.
 void H2Clients::rest(ClientConnection& client) {
-  const bool stuck = core_.clients->unsent(client) > 0;
   const base::Duration quiet = client.h2->going_away ? linger_time : core_.timeouts().client_idle;
-  core_.arm(client.timer, stuck ? core_.timeouts().client_write : quiet);
+  core_.clients->arm_after_exchange(client, quiet);
 }
 
 void H2Clients::schedule(ClientConnection& client) {
@@ -353,15 +369,22 @@ bool H2Clients::send_scheduled() {
   return true;
 }
 
+// Acknowledgements of PING and SETTINGS leave by the same way as answers. They prolong nothing: a client could be idle
+// forever.
 void H2Clients::on_drained(ClientConnection& client) {
-  if (client.h2->exchanges == 0) rest(client);
+  if (client.h2->exchanges == 0 && client.answer_waits) {
+    const std::size_t held = client.h2->codec.held();
+    if (held < std::exchange(client.h2->answers_held, held)) rest(client);
+    client.answer_waits = held > 0;
+  }
   schedule(client);
 }
 
 void H2Clients::on_timer(ClientConnection& client) {
-  if (client.h2->exchanges > 0) return;
+  if (core_.clients->still_reads(client)) return;
   const bool stuck = core_.clients->unsent(client) > 0;
   if (stuck) return core_.clients->close(client.self, Cause::client_write_timeout, CloseMode::reset);
+  if (client.h2->exchanges > 0) return;
   end_idle(client, client.h2->going_away ? Cause::shutdown : Cause::client_idle_timeout);
 }
 

@@ -16,8 +16,9 @@ struct H2Stream {
   base::Handle client;
   wire::StreamId id = 0;
   base::Handle exchange;
-  std::size_t unconsumed = 0;  // received, and its window not opened again yet
-  std::size_t discarded = 0;   // received after the response was complete
+  std::size_t unconsumed = 0;   // received, and its window not opened again yet
+  std::size_t discarded = 0;    // received after the response was complete
+  base::Instant waits_since{};  // what was to be sent, after nothing had been
   bool tunnel = false;
   bool upgrade = false;   // an extended CONNECT: what comes behind its head belongs to the tunnel
   bool whole = false;     // the client has sent all
@@ -53,6 +54,7 @@ class H2Clients : public Front {
   std::size_t unsent(base::Handle end) override;
   // Of one stream among many: a thousand that stall must not hold more than a few pieces each.
   std::size_t patience() const override { return base::BlockPool::body_size; }
+  base::Backlog backlog(base::Handle end) override;
   reactor::Receive bulk() const override { return reactor::Receive::piecewise; }
   void receive(base::Handle end, reactor::Receive mode) override;
   void release(base::Handle end, bool request_whole) override;
@@ -78,6 +80,7 @@ class H2Clients : public Front {
   bool misdirected(const ClientConnection& client, std::string_view authority) const;
   const wire::RequestHead& as_upgrade(const wire::RequestHead& head);
   std::size_t respond_own(wire::H2Session& codec, wire::StreamId id, const OwnAnswer& answer);
+  void give(H2Stream& stream, wire::H2Session& codec, base::Chain&& payload);
   void discard(H2Stream& stream, std::size_t bytes);
   void detach(H2Stream& stream);
   void forget(H2Stream& stream);

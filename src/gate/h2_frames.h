@@ -24,7 +24,7 @@ void send_frames(Core& core, wire::H2Session& codec, Unsent&& unsent, Send&& sen
     const std::size_t waiting = unsent();
     if (waiting >= output_high_water) return codec.postpone();  // on_drained comes back here
     base::Chain out;
-    codec.collect(core.reactor.blocks(), out, output_high_water - waiting);
+    codec.collect(core.reactor.blocks(), out, output_high_water - waiting, core.reactor.now());
     if (out.empty()) return;
     send(std::move(out));
   } while (codec.has_output());

@@ -26,6 +26,7 @@ class Mirrors final : public Front {
   std::size_t answer(base::Handle, const OwnAnswer&) override { return 0; }
   std::size_t unsent(base::Handle) override { return 0; }
   std::size_t patience() const override { return 0; }
+  base::Backlog backlog(base::Handle) override { return {}; }
   reactor::Receive bulk() const override { return reactor::Receive::piecewise; }
   void receive(base::Handle, reactor::Receive) override {}
   void release(base::Handle, bool) override {}

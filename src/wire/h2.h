@@ -8,6 +8,7 @@
 #include <memory>
 #include <string_view>
 
+#include "base/backlog.h"
 #include "base/block.h"
 #include "base/cause.h"
 #include "base/clock.h"
@@ -70,8 +71,9 @@ class H2Session {
   base::Cause cause() const;
   const char* why() const;  // in words
 
-  // Frames that may go out now, until about `room` bytes are in `out`. Payload is not copied unless it is small.
-  void collect(base::BlockPool& pool, base::Chain& out, std::size_t room);
+  // Frames that may go out now, until about `room` bytes are in `out`. Payload is not copied unless it is small. `now`
+  // is for backlog() only.
+  void collect(base::BlockPool& pool, base::Chain& out, std::size_t room, base::Instant now = {});
   bool has_output() const;  // collect() would give something
   // Instead of collect() when there is no room at all: streams that wait are told when they no longer do.
   void postpone();
@@ -85,10 +87,16 @@ class H2Session {
   bool peer_takes_extended_connect() const;  // its SETTINGS have said so
   bool settings_received() const;
 
-  void send(StreamId stream, base::Chain&& payload);
+  // True: nothing waited on the stream before.
+  bool send(StreamId stream, base::Chain&& payload);
   void finish(StreamId stream,
               std::string_view trailers);  // END_STREAM after what was sent; trailers as lines with CRLF
   std::size_t unsent(StreamId stream) const;
+  std::size_t held(StreamId stream) const;       // memory that this payload keeps from being freed
+  std::size_t held() const;                      // the same of all streams
+  std::size_t heads_held() const;                // memory of heads that have not left collect(), outside of blocks
+  std::size_t control_held() const;              // the same of control frames
+  base::Backlog backlog(StreamId stream) const;  // the same, and when some of it last left
   // Ends the stream at once; it is not reported. The code follows from the cause: completed NO_ERROR (of a finished
   // half only when all of it has left, so that an answer before the request's end stays whole), client_* and cancelled
   // CANCEL, backend_empty and others that never reached an endpoint REFUSED_STREAM if `unprocessed`, else

@@ -80,7 +80,9 @@ struct H2Session::State::Callbacks {
     return 0;
   }
   static int frame_not_sent(nghttp2_session*, const nghttp2_frame* frame, int, void* user_data) {
-    if (frame->hd.type == NGHTTP2_HEADERS && frame->headers.cat == NGHTTP2_HCAT_REQUEST) {
+    if (frame->hd.type != NGHTTP2_HEADERS) return 0;
+    state(user_data).head_gone(frame->headers);
+    if (frame->headers.cat == NGHTTP2_HCAT_REQUEST) {
       state(user_data).request_not_sent(frame->hd.stream_id);
     }
     return 0;

@@ -1,6 +1,7 @@
 // What goes to the peer: frames that nghttp2 writes are copied (they are small), payload is moved from the streams.
 // Before: h2_session. Next: wire/tls or the reactor.
 #include <algorithm>
+#include <span>
 
 #include "wire/h2_fields.h"
 #include "wire/h2_state.h"
@@ -15,6 +16,17 @@ using Outbound = H2Stream::Outbound;
 constexpr std::uint32_t copy_max = 2048;
 constexpr std::size_t control_bytes_max = std::size_t{64} << 10;
 constexpr std::size_t control_bytes_kept = 1024;
+
+// What nghttp2 keeps of a head until then: its frame, the pairs, and a copy of their texts with a zero behind each.
+std::size_t memory_of(std::span<const nghttp2_nv> pairs) {
+  std::size_t bytes = sizeof(nghttp2_frame) + pairs.size_bytes();
+  for (const nghttp2_nv& pair : pairs) bytes += pair.namelen + pair.valuelen + 2;
+  return bytes;
+}
+
+void mark_held_back(base::List<H2Stream>& waiting) {
+  for (H2Stream* stream = waiting.front(); stream != nullptr; stream = waiting.next(*stream)) stream->held_back = true;
+}
 
 void move_payload(base::BlockPool& pool, base::Chain& from, base::Chain& to, std::size_t size) {
   while (size > 0) {
@@ -48,13 +60,15 @@ void H2Session::State::take_control_frames() {
   }
 }
 
-void H2Session::collect(base::BlockPool& pool, base::Chain& out, std::size_t room) {
+void H2Session::collect(base::BlockPool& pool, base::Chain& out, std::size_t room, base::Instant now) {
   State& state = *state_;
+  // nghttp2 may not write from inside one of its callbacks: a stream that this closes is still in its hands there.
+  if (state.received != nullptr) return mark_held_back(state.waiting);
   out.append(pool, state.control_frames);
   if (state.control_frames.capacity() > control_bytes_kept) state.control_frames = {};
   state.control_frames.clear();
 
-  state.output = {.pool = &pool, .chain = &out, .room = room};
+  state.output = {.pool = &pool, .chain = &out, .room = room, .now = now};
   while (out.bytes() < room && nghttp2_session_want_write(state.session.get()) != 0) {
     const std::uint8_t* bytes = nullptr;
     const ssize_t size = nghttp2_session_mem_send(state.session.get(), &bytes);
@@ -74,7 +88,7 @@ bool H2Session::has_output() const {
 
 // Marks who waits, then tells those who no longer do.
 void H2Session::State::note_held_back() {
-  for (H2Stream* stream = waiting.front(); stream != nullptr; stream = waiting.next(*stream)) stream->held_back = true;
+  mark_held_back(waiting);
   if (drained.empty()) return;
   const std::vector<StreamId> told = std::exchange(drained, {});
   for (const StreamId id : told) {
@@ -100,7 +114,8 @@ ssize_t H2Session::State::offer_payload(StreamId id, std::size_t size_max, std::
     flags |= NGHTTP2_DATA_FLAG_NO_END_STREAM;
     H2Fields& fields = H2Fields::of_this_thread();
     fields.set_trailers(stream->trailers);
-    nghttp2_submit_trailer(session.get(), id, fields.data(), fields.size());
+    const int submitted = nghttp2_submit_trailer(session.get(), id, fields.data(), fields.size());
+    if (submitted == 0) head_submitted(fields.data(), fields.size());
   }
   return static_cast<ssize_t>(size);
 }
@@ -111,6 +126,7 @@ int H2Session::State::take_payload(StreamId id, std::string_view frame_header, s
   if (stream == nullptr) return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
   output.chain->append(*output.pool, frame_header);
   move_payload(*output.pool, stream->payload, *output.chain, size);
+  stream->moved = output.now;
   budget.data_sent();
   if (stream->payload.empty()) {
     stream->unlink();
@@ -119,7 +135,17 @@ int H2Session::State::take_payload(StreamId id, std::string_view frame_header, s
   return output.chain->bytes() >= output.room ? NGHTTP2_ERR_PAUSE : 0;
 }
 
+void H2Session::State::head_submitted(const nghttp2_nv* pairs, std::size_t count) {
+  heads_held += memory_of({pairs, count});
+}
+
+// Its frame has left, or never will.
+void H2Session::State::head_gone(const nghttp2_headers& head) {
+  heads_held -= std::min(heads_held, memory_of({head.nva, head.nvlen}));
+}
+
 void H2Session::State::frame_left(const nghttp2_frame& frame) {
+  if (frame.hd.type == NGHTTP2_HEADERS) head_gone(frame.headers);
   const bool opens = frame.hd.type == NGHTTP2_HEADERS && frame.headers.cat == NGHTTP2_HCAT_REQUEST;
   if (opens) requests_unsent -= 1;
   const bool has_end = frame.hd.type == NGHTTP2_HEADERS || frame.hd.type == NGHTTP2_DATA;

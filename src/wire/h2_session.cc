@@ -12,6 +12,8 @@ using Inbound = H2Stream::Inbound;
 using Outbound = H2Stream::Outbound;
 
 constexpr std::size_t spare_max = 16;
+// Of requests to a peer that does not read. Those of streams that were reset meanwhile wait with them.
+constexpr std::size_t request_heads_max = std::size_t{1} << 20;
 
 std::uint32_t code_of(Cause cause, bool unprocessed) {
   if (unprocessed) return NGHTTP2_REFUSED_STREAM;
@@ -172,12 +174,16 @@ void H2Session::respond(StreamId id, const ResponseHead& head, bool whole) {
   H2Fields& fields = H2Fields::of_this_thread();
   fields.set_response(head);
   if (head.interim()) {
-    nghttp2_submit_headers(state.session.get(), NGHTTP2_FLAG_NONE, id, nullptr, fields.data(), fields.size(), nullptr);
+    const int submitted = nghttp2_submit_headers(state.session.get(), NGHTTP2_FLAG_NONE, id, nullptr, fields.data(),
+                                                 fields.size(), nullptr);
+    if (submitted == 0) state.head_submitted(fields.data(), fields.size());
     return;
   }
   stream->outbound = whole ? Outbound::finishing : Outbound::open;
   const nghttp2_data_provider payload = state.payload_provider();
-  nghttp2_submit_response(state.session.get(), id, fields.data(), fields.size(), whole ? nullptr : &payload);
+  const int submitted =
+      nghttp2_submit_response(state.session.get(), id, fields.data(), fields.size(), whole ? nullptr : &payload);
+  if (submitted == 0) state.head_submitted(fields.data(), fields.size());
 }
 
 StreamId H2Session::request(const RequestHead& head, std::string_view scheme, bool whole) {
@@ -190,6 +196,7 @@ StreamId H2Session::request(const RequestHead& head, std::string_view scheme, bo
                                              whole ? nullptr : &payload, nullptr);
   if (id <= 0) return 0;
   state.requests_unsent += 1;
+  state.head_submitted(fields.data(), fields.size());
   state.budget.stream_opened();
   H2Stream& stream = state.open_stream(id);
   stream.inbound = Inbound::head;
@@ -201,6 +208,7 @@ StreamId H2Session::request(const RequestHead& head, std::string_view scheme, bo
 bool H2Session::may_open() const {
   const State& state = *state_;
   if (state.role == Role::server || !state.is_open() || state.peer_going_away || state.we_go_away) return false;
+  if (state.heads_held > request_heads_max) return false;
   return nghttp2_session_check_request_allowed(state.session.get()) != 0 &&
          state.streams.size() <
              nghttp2_session_get_remote_settings(state.session.get(), NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS);
@@ -212,13 +220,15 @@ bool H2Session::peer_takes_extended_connect() const {
 
 bool H2Session::settings_received() const { return state_->settings_came; }
 
-void H2Session::send(StreamId id, base::Chain&& payload) {
+bool H2Session::send(StreamId id, base::Chain&& payload) {
   base::Chain taken = std::move(payload);  // also when nobody wants it
   H2Stream* stream = state_->find(id);
-  if (stream == nullptr || stream->outbound != Outbound::open || taken.empty()) return;
-  stream->payload.push(std::move(taken));
+  if (stream == nullptr || stream->outbound != Outbound::open || taken.empty()) return false;
+  const bool first = stream->payload.empty();
+  stream->payload.join(std::move(taken));
   if (!stream->linked()) state_->waiting.push_back(*stream);
   state_->wake(*stream);
+  return first;
 }
 
 void H2Session::finish(StreamId id, std::string_view trailers) {
@@ -232,6 +242,27 @@ void H2Session::finish(StreamId id, std::string_view trailers) {
 std::size_t H2Session::unsent(StreamId id) const {
   const H2Stream* stream = state_->find(id);
   return stream == nullptr ? 0 : stream->payload.bytes();
+}
+
+std::size_t H2Session::held(StreamId id) const {
+  const H2Stream* stream = state_->find(id);
+  return stream == nullptr ? 0 : stream->payload.held();
+}
+
+std::size_t H2Session::held() const {
+  std::size_t bytes = 0;
+  for (const auto& stream : state_->streams) bytes += stream->payload.held();
+  return bytes;
+}
+
+std::size_t H2Session::heads_held() const { return state_->heads_held; }
+std::size_t H2Session::control_held() const {
+  return state_->control_frames.empty() ? 0 : state_->control_frames.capacity();
+}
+
+base::Backlog H2Session::backlog(StreamId id) const {
+  const H2Stream* stream = state_->find(id);
+  return stream == nullptr ? base::Backlog{} : base::Backlog{stream->payload.bytes(), stream->moved};
 }
 
 void H2Session::reset(StreamId id, Cause cause, bool unprocessed) {

@@ -45,6 +45,7 @@ struct H2Stream : base::ListNode<> {
   bool held_back = false;         // payload was left at the end of a collect()
   std::size_t unread = 0;         // reported, not consumed
   base::Chain payload;
+  base::Instant moved{};  // some of it has left
   std::string trailers;
 
   bool over() const { return inbound == Inbound::told && outbound == Outbound::ended; }
@@ -107,6 +108,8 @@ struct H2Session::State {
   int take_payload(StreamId id, std::string_view frame_header, std::size_t size);
   void frame_left(const nghttp2_frame& frame);
   void request_not_sent(StreamId id);
+  void head_submitted(const nghttp2_nv* pairs, std::size_t count);
+  void head_gone(const nghttp2_headers& head);
   void wake(H2Stream& stream);
   void note_held_back();
 
@@ -132,11 +135,13 @@ struct H2Session::State {
     base::BlockPool* pool = nullptr;
     base::Chain* chain = nullptr;
     std::size_t room = 0;
+    base::Instant now{};
   };
   Output output;                  // during collect()
   std::string control_frames;     // written before collect() was called
   std::vector<StreamId> drained;  // to be told at the end of collect()
   std::size_t requests_unsent = 0;
+  std::size_t heads_held = 0;  // memory of heads that nghttp2 has not written yet, those of reset streams too
   std::uint32_t pings_unanswered = 0;
   bool settings_came = false;
   bool peer_going_away = false;

@@ -94,10 +94,13 @@ def test_a_status_in_the_trailers_arrives_with_its_words(through):
 def test_a_deadline_cancels_the_call_at_the_service(through, server):
     one, channel = through
     with channel() as open_channel:
-        with pytest.raises(grpc.RpcError) as error:
-            method(open_channel, "unary_unary", "Wait")(b"", timeout=0.3)
-        assert error.value.code() == grpc.StatusCode.DEADLINE_EXCEEDED
-        wait_until(lambda: server.echo.cancelled == 1)
+        def cancelled():
+            with pytest.raises(grpc.RpcError) as error:
+                method(open_channel, "unary_unary", "Wait")(b"", timeout=0.3)
+            assert error.value.code() == grpc.StatusCode.DEADLINE_EXCEEDED
+            return server.echo.cancelled > 0
+
+        wait_until(cancelled, what="a call that has come to the service in time, and was cancelled there")
     wait_until(lambda: one.metric("ebbgate_exchanges") == 0)
 
 

@@ -139,6 +139,26 @@ TEST(H2End, ARequestThatWasNeverSentCanBeWithdrawn) {
   EXPECT_EQ(both.client.session.streams(), 0u);
 }
 
+// The gate may want to send when a request that was read just now makes it close the connection.
+TEST(H2End, NothingIsWrittenFromInsideACallback) {
+  RawClient raw;
+  std::string inside;
+  raw.end.told.when_request = [&](StreamId id, const RequestHead&) {
+    raw.end.session.respond(id, make_response(204), true);
+    inside += raw.end.take();
+  };
+  const std::string two = write(frame::headers, frame::end_headers | frame::end_stream, 1, get_fields()) +
+                          write(frame::headers, frame::end_headers | frame::end_stream, 3, get_fields());
+  EXPECT_EQ(raw.end.give(two), H2Session::Status::open);
+  EXPECT_EQ(inside, "");
+  std::vector<StreamId> answered;
+  for (const Frame& each : read(raw.end.take())) {
+    if (each.type == frame::headers) answered.push_back(each.stream);
+  }
+  EXPECT_EQ(answered, (std::vector<StreamId>{1, 3}));
+  EXPECT_EQ(raw.end.session.streams(), 0u);
+}
+
 TEST(H2End, GoAwayWarnsFirstAndThenNamesTheLastStream) {
   Joined both;
   get(both);

@@ -65,6 +65,73 @@ TEST(H2Flow, WhatWaitedWhileNothingCouldLeaveIsToldWhenItHasLeft) {
   EXPECT_EQ(client.end.told.events.back(), "drained 1");
 }
 
+ResponseHead& response_with(std::string_view value) {
+  ResponseHead& head = make_response(200);
+  head.fields.add({"x-long", value});
+  return head;
+}
+
+// A thousand short answers to a client that reads nothing held a gigabyte that no budget knew of.
+TEST(H2Flow, HeadsThatWaitAreCountedUntilTheyHaveLeft) {
+  RawClient client;
+  client.end.take();
+  EXPECT_EQ(client.end.session.heads_held(), 0u);
+  const std::string value(10'000, 'v');
+  for (const StreamId id : {1, 3, 5}) client.headers(id, get_fields());
+  for (const StreamId id : {1, 3, 5}) client.end.session.respond(id, response_with(value), true);
+  EXPECT_GT(client.end.session.heads_held(), 30'000u);
+  EXPECT_LT(client.end.session.heads_held(), 40'000u);
+  client.end.take();
+  EXPECT_EQ(client.end.session.heads_held(), 0u);
+}
+
+TEST(H2Flow, HeadsOfStreamsThatWereResetWaitAndAreCountedToo) {
+  RawClient client;
+  client.end.take();
+  const std::string value(10'000, 'v');
+  std::string resets;
+  for (StreamId id = 1; id < 64; id += 2) {
+    client.headers(id, get_fields());
+    resets += write(frame::reset, 0, id, number(8));
+  }
+  for (StreamId id = 1; id < 64; id += 2) client.end.session.respond(id, response_with(value), false);
+  EXPECT_GT(client.end.session.heads_held(), 320'000u);
+  client.give(resets);
+  EXPECT_EQ(client.end.session.streams(), 0u);
+  client.end.take();
+  EXPECT_EQ(client.end.session.heads_held(), 0u);
+}
+
+TEST(H2Flow, InterimHeadsAndTrailersAreCountedOnce) {
+  RawClient client;
+  client.headers(1, get_fields());
+  client.end.session.respond(1, make_response(103), false);
+  client.end.session.respond(1, make_response(200), false);
+  client.end.send(1, "body");
+  client.end.session.finish(1, "x-trailer: yes\r\n");
+  EXPECT_GT(client.end.session.heads_held(), 0u);
+  client.end.take();
+  EXPECT_EQ(client.end.session.heads_held(), 0u);
+}
+
+TEST(H2Flow, AnEndpointThatReadsNothingGetsNoMoreRequests) {
+  Joined both;
+  both.run();
+  RequestHead& head = make_request(Method::get, "GET", "/", Framing::none);
+  const std::string value(60'000, 'v');
+  head.fields.add({"x-long", value});
+  int opened = 0;
+  while (opened < 100 && both.client.session.may_open()) {
+    const StreamId id = both.client.session.request(head, "http", true);
+    both.client.session.reset(id, base::Cause::cancelled);  // it stays in the queue
+    opened += 1;
+  }
+  EXPECT_LT(opened, 20);
+  both.client.take(std::size_t{8} << 20);
+  EXPECT_TRUE(both.client.session.may_open());
+  EXPECT_EQ(both.client.session.heads_held(), 0u);
+}
+
 TEST(H2Flow, AReaderThatKeepsUpGetsEverything) {
   Joined both;
   both.client.told.when_payload = [&both](StreamId id, std::size_t size) { both.client.session.consumed(id, size); };
