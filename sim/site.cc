@@ -78,7 +78,7 @@ routes::Model Site::model() const {
   model.timeouts = settings_.timeouts;
   model.limits = settings_.limits;
   model.cause_header = true;
-  model.listeners.push_back({.name = "web", .bind = settings_.listener});
+  model.listeners.push_back({.name = "web", .bind = settings_.listener, .half_close = true});  // some clients do
   for (const Group& group : groups_) {
     routes::BackendModel backend = group.model;
     for (const Endpoint& endpoint : group.endpoints) {

@@ -46,6 +46,10 @@ inline constexpr Key<routes::ListenerModel> listener_keys[] = {
      "of `https`: who the clients must be"},
     {"http2", flag<&routes::ListenerModel::http2>,
      "HTTP/2 beside HTTP/1.1: by ALPN with TLS, by prior knowledge without"},
+    {"half_close", flag<&routes::ListenerModel::half_close>,
+     "of HTTP/1 clients: one that closes its sending side still gets its answer; else a client that closes has left, "
+     "and its "
+     "request is cancelled"},
     {"proxy_protocol", group<routes::ListenerModel, proxy_protocol_keys>,
      "clients come through a load balancer that says who they are"},
     {"connections_per_client", count<&routes::ListenerModel::connections_per_client>,

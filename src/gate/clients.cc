@@ -118,6 +118,9 @@ void Clients::take_plain(ClientConnection& client, Slice bytes) {
         Chain rest;
         rest.push(std::move(bytes));
         core_.exchanges->on_request_bytes(client.exchange, rest);
+        // Refused midway: the rest is thrown away, and so is what follows. Unread, it would make a reset of the close,
+        // which destroys the answer (RFC 9112 9.6).
+        if (client.life.is(State::lingering)) return;
         client.input.push(std::move(rest));
       } else {
         client.input.push(std::move(bytes));
@@ -212,7 +215,8 @@ void Clients::add_head(Handle end, const wire::ResponseHead& head, bool request_
   const bool length_unknown = head.framing == wire::Framing::chunked || head.framing == wire::Framing::until_close;
   client.chunked = length_unknown && client.minor > 0;
   client.close_delimited = length_unknown && client.minor == 0;
-  client.keeps = client.wants_keep && request_whole && !client.close_delimited && !client.finished && !core_.stopping;
+  const bool asks_no_more = client.finished && client.input.empty();
+  client.keeps = client.wants_keep && request_whole && !client.close_delimited && !asks_no_more && !core_.stopping;
   out.push(wire::write_response(core_.reactor.blocks(), head,
                                 {.client_minor = client.minor, .keep_alive = client.keeps, .chunked = client.chunked}));
 }
@@ -450,14 +454,30 @@ void Clients::on_peer_finished(Handle handle) {
   switch (client->life.state()) {
     case State::greeting: return close(handle, Cause::client_closed, CloseMode::drop);
     case State::handshaking: return close(handle, Cause::client_tls_failed, CloseMode::drop);
-    case State::idle: return close(handle, Cause::client_closed, CloseMode::flush);
+    case State::idle:
+      // Requests before the end have yet to be read.
+      if (client->listener->model.half_close && !client->input.empty()) return;
+      return close(handle, Cause::client_closed, CloseMode::flush);
     case State::reading: return close(handle, Cause::client_aborted, CloseMode::flush);
     case State::serving:
-    case State::tunnelling: return core_.exchanges->on_client_finished(client->exchange);
-    case State::multiplexing: return close(handle, Cause::client_closed, CloseMode::flush);
+    case State::tunnelling:
+      return core_.exchanges->on_client_finished(client->exchange, client->listener->model.half_close);
+    case State::multiplexing: {
+      const bool busy = client->h2 && client->h2->exchanges > 0;
+      return close(handle, busy ? Cause::client_aborted : Cause::client_closed, CloseMode::flush);
+    }
     case State::lingering: return close(handle, client->parts_by, CloseMode::flush);
     case State::closed: return;
   }
+}
+
+// Behind pipelined requests, or a body that its endpoint does not take: whatever is unread, nobody waits for an answer.
+void Clients::on_end_in_sight(Handle handle) {
+  ClientConnection* client = connections_.find(handle);
+  if (client == nullptr || !client->life.is(State::serving) || client->finished) return;
+  if (client->listener->model.half_close || !core_.exchanges->ends_with_client(client->exchange)) return;
+  client->finished = true;
+  core_.exchanges->on_client_finished(client->exchange, false);
 }
 
 void Clients::on_drained(Handle handle) {

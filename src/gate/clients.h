@@ -118,6 +118,7 @@ class Clients : public Front {
   void accept(const std::shared_ptr<ListenerState>& listener, reactor::SocketId socket, const base::Address& peer);
   void on_received(base::Handle client, base::Slice bytes);
   void on_peer_finished(base::Handle client);
+  void on_end_in_sight(base::Handle client);
   void on_drained(base::Handle client);
   void on_failed(base::Handle client, const base::Error& error);
   void on_timer(base::Handle client);

@@ -367,12 +367,18 @@ void Exchanges::on_client_left(Handle handle, Cause cause) {
   end(*exchange, cause);
 }
 
-void Exchanges::on_client_finished(Handle handle) {
+bool Exchanges::ends_with_client(Handle handle) {
+  const Exchange* exchange = live(handle);
+  return exchange != nullptr && !exchange->bytes_only && !exchange->life.is(State::tunnelling);
+}
+
+void Exchanges::on_client_finished(Handle handle, bool half_closes) {
   Exchange* exchange = live(handle);
   if (exchange == nullptr) return;
   if (exchange->life.is(State::tunnelling)) return tunnel_finished(*exchange, owner_client);
-  // A half-close after a whole request is legal; the response is still wanted.
-  if (exchange->request_whole) return;
+  if (exchange->bytes_only) return;  // the tunnel will pass it on
+  // A half-close after a whole request is legal, but those who do it are few, and those who leave are many.
+  if (half_closes && exchange->request_whole) return;
   Front& front = *exchange->front;
   const Handle client = exchange->client;
   on_client_left(handle, Cause::client_aborted);

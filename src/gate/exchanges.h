@@ -131,8 +131,9 @@ class Exchanges {
   // From an HTTP/2 client.
   void on_request_payload(base::Handle exchange, base::Slice payload);
   void on_request_whole(base::Handle exchange, std::string_view trailers);
-  // From either.
-  void on_client_finished(base::Handle exchange);
+  // From either. `half_closes`: such a client may still wait for its answer.
+  void on_client_finished(base::Handle exchange, bool half_closes);
+  bool ends_with_client(base::Handle exchange);  // it is not, and will not be, a tunnel whose halves end apart
   void on_client_left(base::Handle exchange, base::Cause cause);
   void on_client_drained(base::Handle exchange);
   void on_tunnel_bytes_from_client(base::Handle exchange, base::Slice bytes);

@@ -138,7 +138,7 @@ void H2Clients::on_whole(Handle handle, std::string_view trailers) {
   EBB_FIND(stream, streams_.find(handle));
   stream.whole = true;
   if (stream.complete && !stream.exchange) return forget(stream);
-  if (stream.tunnel) return core_.exchanges->on_client_finished(stream.exchange);
+  if (stream.tunnel) return core_.exchanges->on_client_finished(stream.exchange, true);
   if (stream.exchange && !stream.upgrade) core_.exchanges->on_request_whole(stream.exchange, trailers);
 }
 

@@ -223,6 +223,10 @@ void Worker::on_peer_finished(Owner owner) {
   backends_.on_peer_finished(owner.handle);
 }
 
+void Worker::on_end_in_sight(Owner owner) {
+  if (owner.kind == owner_client) clients_.on_end_in_sight(owner.handle);
+}
+
 void Worker::on_drained(Owner owner) {
   if (owner.kind == owner_client) return clients_.on_drained(owner.handle);
   if (owner.kind == owner_check) return;  // nothing waits for it

@@ -94,6 +94,7 @@ class Worker final : public reactor::Handler {
   void on_connected(base::Owner owner) override;
   void on_received(base::Owner owner, base::Slice bytes) override;
   void on_peer_finished(base::Owner owner) override;
+  void on_end_in_sight(base::Owner owner) override;
   void on_drained(base::Owner owner) override;
   void on_pumped(base::Owner owner, std::uint64_t moved, bool done) override;
   void on_failed(base::Owner owner, const base::Error& error) override;

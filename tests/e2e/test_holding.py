@@ -83,7 +83,7 @@ def test_client_that_leaves_is_not_served(router, backend):
     with one.dial() as client:
         client.send(request())
         wait_until(lambda: waiting(one) == 1, what="a held request")
-        client.reset()  # a FIN alone may be a client that still wants its answer
+        client.reset()
     wait_until(lambda: waiting(one) == 0, what="the client's leaving")
     one.change(backends=[backend_of(service.port)])
     assert one.get().body == b"x"

@@ -2,6 +2,7 @@
 
 import hashlib
 import random
+import socket
 import threading
 import time
 
@@ -144,7 +145,9 @@ def test_client_that_leaves_mid_upload_leaves_no_complete_request_behind(router,
 
 def test_client_that_has_finished_sending_still_gets_its_answer(router, backend):
     service = backend(awkward.answering_late(response(b"worth waiting for")))
-    one = router(configuration(service.port))
+    settings = configuration(service.port)
+    settings["listeners"][0]["half_close"] = True
+    one = router(settings)
     with one.dial() as client:
         client.send(request())
         client.finish_sending()
@@ -215,6 +218,30 @@ def test_body_above_the_limit_is_413(router, backend):
         assert client.read_response().status == 413
     one.logged(status=413, cause="client_body_too_large")
     assert len(service.requests) == 1
+
+
+@pytest.mark.parametrize("secure", [False, True], ids=["plain", "tls"])
+@pytest.mark.parametrize("body, status", [(b"8000\r\n" + bytes(0x8000) + b"\r\n", 413), (b"no chunk\r\n" + bytes(0x8000), 400)],
+                         ids=["too long", "broken"])
+def test_an_upload_that_is_refused_midway_ends_without_a_reset(router, backend, certificates, body, status, secure):
+    """A reset would destroy the answer before a client that writes first has read it. So all that it sends is taken."""
+    def serve(stream, known):
+        known.requests.append(stream.read_until(b"first"))
+        stream.read_to_end()
+
+    service = backend(serve)
+    settings = configuration(service.port, limits={"body_bytes": 1000})
+    if secure:
+        settings["listeners"][0].update(protocol="https", certificates=[certificates("localhost", "ecdsa", "localhost")])
+    one = router(settings)
+    with one.dial(tls=trusting_context() if secure else None) as client:
+        client.send(b"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nfirst\r\n")
+        service.wait_for_requests(1)  # what follows is read by itself
+        client.send(body + bytes(MEBIBYTE))
+        wait_until(lambda: one.metric("ebbgate_connections", side="client") == 0, what="the end of the connection")
+        assert client.socket.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR) == 0  # a reset behind the FIN: EPIPE
+        assert client.read_response().status == status
+        assert client.read_to_end() == b""
 
 
 def test_connections_above_the_limit_are_turned_away(router, backend):
