@@ -107,6 +107,7 @@ Handle Exchanges::begin(Front& front, Handle client_end, const wire::RequestHead
       {head.method_text, head.authority, head.path, client.listener->model.name, &fields});
   exchange.method = head.method;
   exchange.upgrade_asked = !head.upgrade.empty();
+  if (exchange.upgrade_asked) exchange.upgrade_offer = head.upgrade;
   exchange.websocket_asked = exchange.upgrade_asked && wire::equals_ignoring_case(head.upgrade, "websocket");
   exchange.grpc = head.method == wire::Method::post && is_grpc(head.fields);
   exchange.framing = head.framing;
@@ -196,7 +197,8 @@ void Exchanges::choose(Exchange& exchange) {
     exchange.last_failure = opened.error().cause;
     const bool hopeless = exchange.last_failure == Cause::resource_limit || retries(exchange) == 0;
     if (hopeless) return fail(exchange, Event::failed, exchange.last_failure);
-    exchange.unreached += 1;
+    // A fault of our own (no socket of that family, a filter of system calls) is a try: it would come again, for ever.
+    if (lifecycle::unreachable(exchange.last_failure)) exchange.unreached += 1;
     core_.counters.retries[static_cast<std::size_t>(exchange.last_failure)] += 1;
   }
 }

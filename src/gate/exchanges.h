@@ -55,6 +55,7 @@ struct Exchange {
 
   wire::Method method = wire::Method::other;
   bool upgrade_asked = false;
+  std::string upgrade_offer;  // the protocols that were asked for, with `upgrade_asked`
   bool websocket_asked = false;
   bool grpc = false;
   bool bytes_only = false;       // a tunnel from the start: nothing is known of what it carries
@@ -87,6 +88,7 @@ struct Exchange {
   wire::BodyReader response_body;  // an HTTP/1 endpoint's
   base::Chain to_client;           // gathered for one send
   bool keep_backend = true;        // what the response says about the endpoint's connection
+  std::uint64_t interim_bytes = 0;                    // of 1xx heads before it, of all tries
 
   // For the record.
   std::uint16_t status = 0;
@@ -272,7 +274,7 @@ class Exchanges {
   void choose_mirrors(Exchange& exchange, const wire::RequestHead& head);
   void copy_payload(Exchange& exchange, const base::Slice& source, std::uint32_t at, std::uint32_t size);
   void send_mirrors(Exchange& exchange);
-  void begin_mirror(const Exchange& original, std::uint32_t backend);
+  void begin_mirror(const Exchange& original, std::uint32_t backend, const base::Chain& payload);
   void mirror_ended(base::Cause cause);
 
   // request_path.cc
@@ -287,6 +289,7 @@ class Exchanges {
   // response_path.cc
   void note_first_byte(Exchange& exchange);
   bool read_response_heads(Exchange& exchange, base::Chain& input);
+  bool too_many_interim(Exchange& exchange, const wire::ResponseHead& head) const;
   enum class AfterHead : std::uint8_t { more_heads, body, over };
   const wire::ResponseHead* with_changes(Exchange& exchange, const wire::ResponseHead& received);
   AfterHead take_response_head(Exchange& exchange, const wire::ResponseHead& received);

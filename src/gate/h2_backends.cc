@@ -53,7 +53,13 @@ void H2BackendSession::on_stream_drained(StreamId stream) {
 Handle H2Backends::lease(EndpointState& endpoint, Handle exchange, bool look) {
   while (BackendConnection* connection = with_room(endpoint)) {
     if (look && core_.reactor.peer_gone(connection->socket)) {
-      core_.backends->close(connection->self, Cause::backend_idle_closed);
+      // Answers may lie before the end that is in sight. Those who wait for one are told by the end itself, and not in
+      // the middle of a choice for somebody else.
+      if (connection->h2->busy() > 0) {
+        connection->h2->retire(Cause::backend_closed);
+      } else {
+        core_.backends->close(connection->self, Cause::backend_idle_closed);
+      }
       continue;
     }
     core_.counters.backend_reused += 1;
@@ -123,9 +129,12 @@ H2Call& H2Backends::add_call(BackendConnection& connection, Handle exchange) {
 
 void H2Backends::adopt(BackendConnection& connection) {
   make_session(connection);
-  H2Call& call = add_call(connection, std::exchange(connection.exchange, {}));
-  core_.exchanges->on_moved(call.exchange, *this, call.self);
-  connection.h2->waiting.push_back(call.self);
+  // None: who asked for the connection has moved on meanwhile. It stays, for others.
+  if (const Handle exchange = std::exchange(connection.exchange, {})) {
+    H2Call& call = add_call(connection, exchange);
+    connection.h2->waiting.push_back(call.self);
+    core_.exchanges->on_moved(exchange, *this, call.self);
+  }
   on_established(connection);
 }
 
@@ -163,6 +172,10 @@ void H2Backends::begin_serving(BackendConnection& connection) {
   H2BackendSession& session = *connection.h2;
   session.ready = true;
   core_.backends->multiplexed(connection);
+  // SETTINGS that allow no stream at all, or a GOAWAY with them: another connection would hardly get more, so that the
+  // endpoint has failed these tries. Else they would open one after the other, for ever.
+  const bool useless = !session.codec.may_open();
+  if (useless) session.retire(Cause::backend_refused_stream);
   rest(connection);
   std::vector<Handle> waiting;
   waiting.swap(session.waiting);
@@ -171,9 +184,13 @@ void H2Backends::begin_serving(BackendConnection& connection) {
     if (call == nullptr || call->over) continue;
     if (session.codec.may_open()) {
       core_.exchanges->on_leased(call->exchange, *this, handle);
+      continue;
+    }
+    const Handle exchange = call->exchange;
+    forget(*call);
+    if (useless) {
+      core_.exchanges->on_backend_failed(exchange, Cause::backend_refused_stream, Delivery::unprocessed);
     } else {  // it takes fewer than had come together
-      const Handle exchange = call->exchange;
-      forget(*call);
       core_.exchanges->on_backend_full(exchange);
     }
   }
@@ -270,8 +287,13 @@ void H2Backends::release(Handle end, bool keep) {
   EBB_FIND(call, calls_.find(end));
   EBB_FIND(connection, core_.backends->find(call.connection));
   connection.served += 1;
-  // A stream whose request was cut short by an early answer must not stay half open.
-  if (!keep) connection.h2->codec.reset(call.id, Cause::cancelled);
+  // A stream whose request was cut short by an early answer must not stay half open, nor that of an extended CONNECT
+  // which was refused: nothing else ends its request.
+  if (!keep) {
+    connection.h2->codec.reset(call.id, Cause::cancelled);
+  } else if (!call.upgrade_key.empty()) {
+    connection.h2->codec.finish(call.id, {});
+  }
   schedule(connection);
   forget(call);
 }
@@ -312,8 +334,9 @@ void H2Backends::on_response(H2BackendSession& session, Handle handle, const wir
   EBB_FIND(call, calls_.find(handle));
   session.touched.push_back(handle);
   const bool switching = head.status == 200 && !call.upgrade_key.empty();
+  const bool whole = !head.interim() && head.framing == wire::Framing::none;  // of a tunnel: its half has ended
   core_.exchanges->on_response_head(call.exchange, switching ? as_switching(call, head) : head);
-  if (switching || head.interim() || head.framing != wire::Framing::none || call.over) return;
+  if (!whole || call.over) return;
   core_.exchanges->on_response_whole(call.exchange, {});
 }
 

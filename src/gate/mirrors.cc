@@ -40,11 +40,20 @@ void Exchanges::copy_payload(Exchange& exchange, const base::Slice& source, std:
 void Exchanges::send_mirrors(Exchange& exchange) {
   if (exchange.applied == nullptr || exchange.applied->mirrors.empty() || !exchange.request_whole) return;
   const std::vector<std::uint32_t> backends = std::exchange(exchange.applied->mirrors, {});
-  for (const std::uint32_t backend : backends) begin_mirror(exchange, backend);
-  exchange.applied->copy.clear();
+  const Chain payload = std::exchange(exchange.applied->copy, {});
+  const Handle self = exchange.self;
+  for (const std::uint32_t backend : backends) {
+    // The copy before may have found the connection of the request itself closed, and so have ended the request.
+    const Exchange* original = live(self);
+    if (original == nullptr) {
+      core_.counters.mirrors_left_out += 1;
+      continue;
+    }
+    begin_mirror(*original, backend, payload);
+  }
 }
 
-void Exchanges::begin_mirror(const Exchange& original, std::uint32_t backend) {
+void Exchanges::begin_mirror(const Exchange& original, std::uint32_t backend, const Chain& payload) {
   if (!core_.mirrors->has_room() || core_.stopping) {
     core_.counters.mirrors_left_out += 1;
     return;
@@ -56,7 +65,6 @@ void Exchanges::begin_mirror(const Exchange& original, std::uint32_t backend) {
   mirror.method = original.method;
   mirror.head = original.head;
   mirror.framing = original.framing;
-  const Chain& payload = original.applied->copy;
   for (std::uint32_t i = 0; i < payload.slices(); ++i) mirror.body.push(payload[i]);
   mirror.trailers = original.trailers;
   mirror.request_whole = true;

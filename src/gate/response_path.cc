@@ -6,7 +6,9 @@
 #include "gate/endpoints.h"
 #include "gate/exchanges.h"
 #include "gate/gather.h"
+#include "gate/h2_clients.h"
 #include "gate/health.h"
+#include "wire/h1_field.h"
 
 namespace ebb::gate {
 
@@ -17,6 +19,21 @@ using base::Slice;
 using reactor::Receive;
 using wire::Framing;
 using wire::Parsed;
+
+namespace {
+
+constexpr std::uint64_t interim_heads_max = 4;  // of the largest size, before one response
+
+// RFC 9110 7.8: a server must not switch to a protocol that the client has not named.
+bool names_only_offered(std::string_view protocols, std::string_view offer) {
+  wire::ListWalk walk(protocols);
+  for (std::string_view protocol; walk.next(protocol);) {
+    if (!wire::list_has_token(offer, protocol)) return false;
+  }
+  return true;
+}
+
+}  // namespace
 
 void Exchanges::note_first_byte(Exchange& exchange) {
   if (exchange.response_bytes) return;
@@ -78,13 +95,31 @@ const wire::ResponseHead* Exchanges::with_changes(Exchange& exchange, const wire
 }
 
 // Interim heads go on to the client as they come (RFC 9110 15.2); the final one begins the response.
+// They go to the client as they come and nothing holds them back, so one that does not read would pile them up.
+bool Exchanges::too_many_interim(Exchange& exchange, const wire::ResponseHead& head) const {
+  if (!head.interim()) return false;
+  exchange.interim_bytes += std::string_view("HTTP/1.1 103 \r\n\r\n").size() + head.reason.size();
+  for (const wire::Field& field : head.fields.all()) {
+    exchange.interim_bytes += field.name.size() + field.value.size() + std::string_view(": \r\n").size();
+  }
+  return exchange.interim_bytes > interim_heads_max * core_.head_limits().head_bytes;
+}
+
 Exchanges::AfterHead Exchanges::take_response_head(Exchange& exchange, const wire::ResponseHead& received) {
   const bool upgrade = received.status == 101;
-  const bool unasked = upgrade && (!exchange.upgrade_asked || !exchange.request_whole);
+  const bool unasked = upgrade && (!exchange.upgrade_asked || !exchange.request_whole ||
+                                   !names_only_offered(received.upgrade, exchange.upgrade_offer));
+  // To an extended CONNECT any 2xx would say that the tunnel is there (RFC 8441 section 5); an endpoint of HTTP/1 that
+  // ignores Upgrade means something else by it.
+  const bool no_tunnel = exchange.upgrade_asked && exchange.front == core_.h2_clients && received.status / 100 == 2;
   wire::BodyReader body(received.framing, received.content_length);  // as the endpoint sends it
   const bool until_close = received.framing == Framing::until_close;
+  if (no_tunnel) {
+    fail(exchange, Event::failed, Cause::backend_no_upgrade);
+    return AfterHead::over;
+  }
   const wire::ResponseHead* changed = with_changes(exchange, received);
-  if (unasked || changed == nullptr) {
+  if (unasked || changed == nullptr || too_many_interim(exchange, received)) {
     fail(exchange, Event::failed, Cause::backend_bad_response);
     return AfterHead::over;
   }

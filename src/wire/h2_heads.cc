@@ -134,6 +134,10 @@ Parsed RequestReader::conclude_target() {
   if (!protocol_.empty() && (out_.method != Method::connect || !is_token(protocol_))) {
     return bad_request("invalid :protocol");
   }
+  // As in HTTP/1: its frames would carry requests past the routes.
+  if (equals_ignoring_case(protocol_, "h2c")) {
+    return refused(Cause::client_method_refused, "CONNECT is not served for h2c");
+  }
   if (!equals_ignoring_case(scheme_, "http") && !equals_ignoring_case(scheme_, "https")) {
     return bad_request(":scheme other than http and https");
   }

@@ -3,6 +3,7 @@ what is not. One thread per connection; nothing is sent behind the caller's back
 """
 
 import collections
+import contextlib
 import dataclasses
 import socket
 import ssl
@@ -255,6 +256,19 @@ def serving(answer, **settings):
                     request = peer.halves[event.stream_id]
                     backend.requests.append(request)
                     answer(peer, request)
+
+    return serve
+
+
+def noting(peers, after=lambda peer: None):
+    """Notes each connection, as a Peer, and reads what comes on it; `after` may answer to each piece."""
+    def serve(stream, _):
+        peer = Peer(stream.socket, client=False)
+        peers.append(peer)
+        with contextlib.suppress(Closed, OSError):
+            while True:
+                peer.receive()
+                after(peer)
 
     return serve
 

@@ -11,7 +11,7 @@ import pytest
 import awkward
 import http2
 from http1 import PATIENCE, Closed, request, response, trusting_context
-from router import PORTS, backend as backend_of, configuration, endpoint, wait_until
+from router import PORTS, backend as backend_of, configuration, endpoint, promised, wait_until
 from test_large import discard, read_head_only
 
 BLOCK = bytes(range(256)) * 4096  # 1 MiB
@@ -176,6 +176,28 @@ def test_early_hints_come_before_the_answer(serve, backend, tls, protocol):
         answer = client.get()
     assert [dict(head) for head in answer.interim] == [{":status": "103", "link": "</a.css>"}]
     assert (answer.status, bytes(answer.body)) == (200, b"page")
+
+
+@pytest.mark.parametrize("protocol", ["http1", "h2c"])
+def test_interim_answers_without_end_are_refused(router, backend, protocol):
+    """A client that does not read would pile them up here."""
+    if protocol == "http1":
+        service = backend(awkward.answering(lambda _: (b"HTTP/1.1 103 Early Hints\r\nLink: " + b"x" * 1000 + b"\r\n\r\n") * 100 + response(b"page")))
+    else:
+        def answer(peer, asked):
+            for _ in range(100):
+                peer.send_head(asked.stream, [(":status", 103), ("link", "x" * 1000)])
+            http2.reply(peer, asked, b"page")
+
+        service = backend(http2.serving(answer))
+    one = router(to(service, protocol))
+    with one.dial() as client:
+        client.send(request())
+        heads = [client.read_head()]
+        while heads[-1].status == 103:
+            heads.append(client.read_head())
+        assert heads[-1].status == 502 and len(heads) <= 64
+    assert one.metric("ebbgate_requests_total", cause="backend_bad_response") == 1
 
 
 @pytest.mark.parametrize("protocol", ["http1", "h2c"])
@@ -387,12 +409,13 @@ def test_a_client_that_had_no_stream_is_told_that_nothing_was_served(serve, back
     assert one.process.wait(timeout=PATIENCE) == 0
 
 
+@pytest.mark.prompt
 def test_a_client_that_does_not_answer_is_not_waited_for(serve, backend, tls):
     one = serve(to(backend(http2.naming("x")), "h2c"))
     with http2.dial(one.port(), tls=tls) as client:
         assert client.get().status == 200
         one.process.send_signal(signal.SIGTERM)
-        assert one.process.wait(timeout=9) == 0  # others have 10 s
+        assert one.process.wait(timeout=promised(9)) == 0  # others have 10 s
         client.read_to_end()
         assert client.last_served == 1
 

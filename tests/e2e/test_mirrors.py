@@ -1,10 +1,12 @@
 """Copies of requests to other backends. Whatever becomes of a copy, the request itself must not feel it."""
 
+import socket
 import time
 
 import pytest
 
 import awkward
+import http2
 from curl import ask
 from http1 import request, response
 from router import PORTS, configuration, wait_until
@@ -133,6 +135,25 @@ def test_client_that_leaves_before_its_request_is_whole_leaves_no_copy(router, b
     assert not shadow.requests
     assert one.get().status == 200
     shadow.wait_for_requests(1)
+
+
+@pytest.mark.parametrize("mirrors", [1, 2])
+def test_copy_may_find_the_connection_of_its_request_closed(router, backend, mirrors):
+    """The copy goes to the backend that serves the request. When it is begun, the endpoint has closed the connection that both would
+    share, and the request itself ends by that."""
+    served = []
+    service = backend(http2.noting(served))
+    one = router(configuration(routes=[{"backend": "service", "mirrors": [{"backend": "service"}] * mirrors}],
+                               backends=[backend_of(service.port, protocol="h2c")]))
+    with one.dial() as client:
+        client.send(b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\nhello")
+        wait_until(lambda: served and any(half.body for half in served[0].halves.values()))
+        with one.stopped():  # so that the rest of the body is read before the end of the connection
+            client.send(b"world")
+            served[0].socket.shutdown(socket.SHUT_WR)
+        assert client.read_response().status == 502
+    wait_until(lambda: copies(one, "failed") + copies(one, "left_out") + one.metric("ebbgate_exchanges") == mirrors)
+    assert one.metric("ebbgate_missing_transitions_total") == one.metric("ebbgate_lost_handles_total") == 0
 
 
 def test_mirrors_of_a_response_that_came_early_do_not_break_it(router, backend):

@@ -1,7 +1,9 @@
 """When a request is sent again, and when it must not be (RFC 9110 section 9.2.2)."""
 
+import pathlib
 import random
 import select
+import sys
 import threading
 import time
 
@@ -195,3 +197,19 @@ def test_connection_is_given_up_before_the_time_that_the_backend_says(router, ba
     started = time.monotonic()
     assert service.streams[0].is_closed()
     assert 0.5 < time.monotonic() - started < promised(1)
+
+
+WITHOUT_IPV6 = [sys.executable, pathlib.Path(__file__).with_name("without_ipv6.py")]
+
+
+def test_endpoint_for_which_there_is_no_socket_fails_within_its_tries(router):
+    one = router(configuration(backends=[{"name": "service", "endpoints": [{"address": "[2001:db8::1]:8080"}]}]), through=WITHOUT_IPV6)
+    assert one.get().status == 500
+    assert 1 <= one.logged(status=500)["tries"] <= 3
+
+
+def test_endpoint_for_which_there_is_no_socket_leaves_requests_to_others(router, backend):
+    service = backend(awkward.named("fine"))
+    endpoints = [{"name": "six", "address": "[2001:db8::1]:8080"}, {"name": "four", "address": f"127.0.0.1:{service.port}"}]
+    one = router(configuration(backends=[{"name": "service", "endpoints": endpoints}]), through=WITHOUT_IPV6)
+    assert [one.get().body for _ in range(6)] == [b"fine"] * 6

@@ -88,6 +88,16 @@ def test_refused_upgrade_is_an_ordinary_answer(router, backend):
         assert client.read_response().status == 403
 
 
+@pytest.mark.parametrize("asked, switched, status", [("websocket", "other", 502), ("websocket", "h2c", 502), ("chat", "websocket", 502),
+                                                     ("websocket", "websocket, other", 502), ("WebSocket", "websocket", 101),
+                                                     ("chat/2, other", "Chat/2", 101)])
+def test_an_endpoint_switches_to_what_was_asked_for_or_not_at_all(router, backend, asked, switched, status):
+    one = router(configuration(backend(awkward.upgrading(switched)).port))
+    with one.dial() as client:
+        client.send(request(**{**UPGRADE, "Upgrade": asked}))
+        assert client.read_response().status == status
+
+
 def test_reset_of_the_backend_ends_the_tunnel(router, backend):
     one = router(configuration(backend(awkward.upgrading_then_resetting()).port))
     with upgraded(one) as client:

@@ -284,6 +284,59 @@ def test_a_reset_stream_ends_the_tunnel_at_the_backend(router, backend):
         wait_until(lambda: one.metric("ebbgate_connections", side="backend") == 0)
 
 
+@pytest.mark.parametrize("status", ["200 OK", "204 No Content", "206 Partial Content"])
+def test_success_of_an_http1_server_that_ignores_the_upgrade_is_no_websocket(router, backend, status):
+    """To a client of HTTP/2 any 2xx would say that the tunnel is there."""
+    body = b"" if status.startswith("204") else b"a page"
+    service = backend(awkward.answering(lambda _: response(body, status)))
+    one = router(configuration(service.port))
+    with Socket(one, fields=[("sec-websocket-key", "dGhlIHNhbXBsZSBub25jZQ==")]) as tunnel:
+        assert tunnel.half.status == 502
+        tunnel.peer.wait_for(lambda: tunnel.half.ended)
+        assert b"a page" not in tunnel.half.body
+    assert one.logged(status=502)["cause"] == "backend_no_upgrade"
+    assert len(service.requests[0].all("Sec-WebSocket-Key")) == 1
+
+
+@pytest.mark.parametrize("protocol", ["h2c", "H2C"])
+def test_no_tunnel_of_http2_leads_past_the_routes(router, backend, protocol):
+    """HTTP/1 has the same rule: an endpoint must not be asked to speak HTTP/2 behind our back."""
+    service = backend(awkward.upgrading(protocol))
+    one = router(configuration(service.port))
+    with http2.dial(one.port()) as peer:
+        peer.wait_for(lambda: peer.h2.remote_settings.get(8) == 1)  # SETTINGS_ENABLE_CONNECT_PROTOCOL
+        stream = peer.h2.get_next_available_stream_id()
+        peer.send_head(stream, [(":method", "CONNECT"), (":protocol", protocol), (":scheme", "http"), (":path", "/"), (":authority", "localhost"),
+                                ("http2-settings", "AAMAAABkAAQAAP__")])
+        peer.wait_for(lambda: peer.halves[stream].fields)
+        assert peer.halves[stream].status == 405
+    assert one.logged(status=405)["cause"] == "client_method_refused"
+    assert not service.requests
+
+
+def test_an_endpoint_that_switches_to_another_protocol_makes_no_websocket(router, backend):
+    one = router(configuration(backend(awkward.upgrading("other")).port))
+    with Socket(one) as tunnel:
+        tunnel.peer.wait_for(lambda: tunnel.half.ended)
+        assert tunnel.half.status == 502
+    assert one.logged(status=502)["cause"] == "backend_bad_response"
+
+
+@pytest.mark.parametrize("status", ["302 Found", "403 Forbidden", "426 Upgrade Required", "503 Service Unavailable"])
+def test_a_refusal_of_an_http1_server_is_passed_on(router, backend, status):
+    service = backend(awkward.answering(lambda _: response(b"no", status)))
+    one = router(configuration(service.port))
+    with Socket(one) as tunnel:
+        assert tunnel.half.status == int(status[:3])
+
+
+def test_a_client_of_http1_may_get_a_page_instead_of_an_upgrade(router, backend):
+    one = router(configuration(backend(awkward.named("a page")).port))
+    with one.dial() as client:
+        client.send(HANDSHAKE)
+        assert client.read_response().body == b"a page"
+
+
 def connecting(connect=True):
     """A server of HTTP/2 that takes extended CONNECT and echoes what comes; requests without :protocol get a 200."""
 
@@ -360,3 +413,50 @@ def test_a_server_of_http2_without_extended_connect_is_an_error(router, backend)
         client.send(HANDSHAKE)
         assert client.read_response().status in (501, 502)
     assert not service.requests
+
+
+def refusing(status, end):
+    """A server of HTTP/2 with room for two streams that answers each extended CONNECT with that status."""
+
+    def serve(stream, known):
+        peer = http2.Peer(stream.socket, client=False, MAX_CONCURRENT_STREAMS=2, ENABLE_CONNECT_PROTOCOL=1)
+        answered = set()
+        while True:
+            peer.receive()
+            for number, half in list(peer.halves.items()):
+                if half.fields and number not in answered:
+                    answered.add(number)
+                    known.requests.append(half)
+                    peer.send_head(number, [(":status", status)], end=end)
+                    if not end:
+                        peer.send_body(number, b"no", end=True)
+
+    return serve
+
+
+@pytest.mark.parametrize("end", [True, False])
+def test_a_refused_websocket_ends_its_stream_at_the_server_of_http2(router, backend, end):
+    service = backend(refusing(403, end))
+    one = router(configuration(backends=[backend_of(service.port, protocol="h2c")]))
+    for _ in range(5):
+        with one.dial() as client:
+            client.send(HANDSHAKE)
+            assert client.read_response().status == 403
+    wait_until(lambda: all(half.ended for half in service.requests), what="the end of each stream")
+    assert len(service.requests) == 5 and len(service.streams) == 1
+    assert not any(half.reset for half in service.requests)
+
+
+def test_a_tunnel_that_the_server_of_http2_ends_with_its_answer_is_over_for_the_client(router, backend):
+    service = backend(refusing(200, True))
+    one = router(configuration(backends=[backend_of(service.port, protocol="h2c")]))
+    with one.dial() as client:
+        client.send(HANDSHAKE)
+        assert client.read_response().status == 101
+        assert client.read_to_end() == b""
+    with Socket(one) as tunnel:
+        tunnel.peer.wait_for(lambda: tunnel.half.ended)
+        assert tunnel.half.status == 200 and tunnel.half.whole
+    wait_until(lambda: one.metric("ebbgate_exchanges") == 0)
+    wait_until(lambda: all(half.ended for half in service.requests), what="the end of each stream")
+    assert one.metric("ebbgate_missing_transitions_total") == one.metric("ebbgate_lost_handles_total") == 0
