@@ -85,6 +85,7 @@ enum class Side : std::uint8_t { none, client, backend, self };
   X(try_timeout,               backend, 504, "one try took longer than its route allows")                          \
   X(listener_removed,          self,      0, "the listener left the configuration")                                \
   X(connection_limit,          self,    503, "the router holds as many connections as it may")                     \
+  X(buffer_limit,              self,      0, "the router's buffers were nearly used up, and this client held most")    \
   X(resource_limit,            self,    503, "the router ran out of descriptors or buffers")                       \
   X(shutdown,                  self,    503, "the router is stopping")                                             \
   X(operator_ended,            self,    503, "an operator ended it")                                               \

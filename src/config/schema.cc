@@ -48,6 +48,10 @@ constexpr Key<Limits> limits_keys[] = {
     {"idle_connections", count<&Limits::idle_connections>,
      "most client connections that wait for a request; the one that has waited longest is closed; 0: no limit"},
     {"idle_per_client", count<&Limits::idle_per_client>, "the same for one client address"},
+    {"buffers", size<&Limits::buffers>,
+     "memory that each worker uses for bytes on their way, 8MiB or more; a client may hold an eighth of what is left"},
+    {"encoders", size<&Limits::encoders>,
+     "memory that each worker uses to compress responses; those beyond it are not compressed"},
 };
 
 template <const auto& value>

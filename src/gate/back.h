@@ -45,10 +45,13 @@ class Back {
   virtual void add_end(base::Handle end, std::string_view trailers, wire::Framing framing, base::Chain& out) = 0;
   virtual void flush(base::Handle end, base::Chain&& out) = 0;
 
-  // Output that waits. Above patience() the client is not read until on_backend_drained.
+  // Output that waits.
   virtual std::size_t unsent(base::Handle end) = 0;
-  virtual std::size_t patience() const = 0;
   virtual base::Backlog backlog(base::Handle end) = 0;  // the same, and since when
+  // More waits than may: the client is not read until on_backend_drained. `share`: see waits_too_much().
+  virtual bool stuck(base::Handle end, std::size_t share) = 0;
+  // Memory that waiting bytes of this exchange keep from being freed.
+  virtual std::size_t memory(base::Handle end) = 0;
   // How the response is received from now on.
   virtual void receive(base::Handle end, reactor::Receive mode) = 0;
   virtual bool reused(base::Handle end) = 0;        // it had served before

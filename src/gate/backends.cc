@@ -139,6 +139,16 @@ std::size_t Backends::unsent(Handle end) {
   return connection == nullptr ? 0 : unsent(*connection);
 }
 
+bool Backends::stuck(Handle end, std::size_t share) {
+  const BackendConnection* connection = find(end);
+  return connection != nullptr && waits_too_much(unsent(*connection), output_memory(*connection), share);
+}
+
+std::size_t Backends::memory(Handle end) {
+  const BackendConnection* connection = find(end);
+  return connection == nullptr ? 0 : output_memory(*connection) + connection->input.held();
+}
+
 base::Backlog Backends::backlog(Handle end) {
   const BackendConnection* connection = find(end);
   if (connection == nullptr) return {};

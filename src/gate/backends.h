@@ -26,8 +26,9 @@ class Backends : public Back {
   void add_end(base::Handle end, std::string_view trailers, wire::Framing framing, base::Chain& out) override;
   void flush(base::Handle end, base::Chain&& out) override;
   std::size_t unsent(base::Handle end) override;
-  std::size_t patience() const override { return output_high_water; }
   base::Backlog backlog(base::Handle end) override;
+  bool stuck(base::Handle end, std::size_t share) override;
+  std::size_t memory(base::Handle end) override;
   void receive(base::Handle end, reactor::Receive mode) override;
   bool reused(base::Handle end) override;
   bool has_deadline(base::Handle end) override;
@@ -46,6 +47,11 @@ class Backends : public Back {
   void send(BackendConnection& connection, base::Chain&& plain);
   static std::size_t held(const BackendConnection& connection) {
     return connection.secure == nullptr ? 0 : connection.secure->session.held();
+  }
+  // Memory of its output, with what is held within TLS.
+  std::size_t output_memory(const BackendConnection& connection) const {
+    return core_.reactor.held(connection.socket) +
+           (connection.secure == nullptr ? 0 : connection.secure->session.held_memory());
   }
   std::size_t unsent(const BackendConnection& connection) const {
     return core_.reactor.unsent(connection.socket) + held(connection);

@@ -107,6 +107,10 @@ void Clients::take_plain(ClientConnection& client, Slice bytes) {
   switch (client.life.state()) {
     case State::idle:
     case State::reading:
+      if (client.backed_up) {
+        client.input.join(std::move(bytes));
+        return core_.reactor.receive(client.socket, Receive::paused);
+      }
       if (client.input.empty()) {
         client.input.push(std::move(bytes));
       } else {
@@ -123,10 +127,12 @@ void Clients::take_plain(ClientConnection& client, Slice bytes) {
         if (client.life.is(State::lingering)) return;
         client.input.push(std::move(rest));
       } else {
-        client.input.push(std::move(bytes));
+        client.input.join(std::move(bytes));
       }
+      if (client.input.empty() || client.life.ended()) return;
       // What lies behind this request waits; the rest of it stays in the kernel.
-      if (!client.input.empty()) core_.reactor.receive(client.socket, Receive::paused);
+      core_.reactor.receive(client.socket, Receive::paused);
+      if (client.life.is(State::idle) && !client.backed_up) queue(client);  // its last bytes have ended the exchange
       return;
     case State::tunnelling: return core_.exchanges->on_tunnel_bytes_from_client(client.exchange, std::move(bytes));
     case State::multiplexing: return core_.h2_clients->on_received(client, std::move(bytes));
@@ -242,6 +248,17 @@ std::size_t Clients::unsent(Handle end) {
   return client == nullptr ? 0 : unsent(*client);
 }
 
+bool Clients::stuck(Handle end, std::size_t share) {
+  const ClientConnection* client = find(end);
+  return client != nullptr && waits_too_much(unsent(*client), output_memory(*client), share);
+}
+
+std::size_t Clients::memory(const ClientConnection& client) const {
+  const std::size_t of_streams =
+      client.h2 ? client.h2->codec.held() + client.h2->charge.bytes() + core_.h2_clients->early_memory(client) : 0;
+  return output_memory(client) + client.input.held() + of_streams;
+}
+
 base::Backlog Clients::backlog(Handle end) {
   const ClientConnection* client = find(end);
   return client == nullptr ? base::Backlog{} : backlog(*client);
@@ -318,6 +335,15 @@ void Clients::exchange_kept(ClientConnection& client) {
   step(client, Event::kept);
   if (client.finished && client.input.empty()) return close(client.self, Cause::client_closed, CloseMode::flush);
   arm_after_exchange(client, core_.timeouts().client_idle);
+  // A client that asks and does not read gets no more answers until it has taken those that wait.
+  client.backed_up = unsent(client) > copy_bytes_max && stuck(client.self, core_.reactor.blocks().share());
+  // TLS may need more of the client's bytes before it can send.
+  if (client.backed_up)
+    return core_.reactor.receive(client.socket, held(client) > 0 ? Receive::watchful : Receive::paused);
+  await_request(client);
+}
+
+void Clients::await_request(ClientConnection& client) {
   if (!client.input.empty()) return queue(client);
   core_.reactor.receive(client.socket, Receive::watchful);
   begins_to_wait(client);
@@ -488,6 +514,7 @@ void Clients::on_drained(Handle handle) {
   if (client->life.is(State::idle)) {
     // Replies of TLS itself (to KeyUpdate) leave by the same way and are no work of the client.
     if (std::exchange(client->answer_waits, false)) core_.arm(client->timer, core_.timeouts().client_idle);
+    if (std::exchange(client->backed_up, false)) await_request(*client);
   }
   if (client->life.is(State::lingering)) core_.arm(client->timer, linger_time);
 }
@@ -541,7 +568,9 @@ void Clients::read_queued() {
       ClientConnection* client = connections_.find(handle);
       if (client == nullptr) continue;
       client->queued = false;
-      if (!client->life.is(State::idle)) continue;
+      // Bytes that came later in this round may have completed its requests. Where its answers wait for their reader,
+      // on_drained() queues it again.
+      if (!client->life.is(State::idle) || client->input.empty() || client->backed_up) continue;
       core_.reactor.receive(client->socket, Receive::watchful);
       read_head(*client);
       if (client->finished && client->life.is(State::reading)) close(handle, Cause::client_aborted, CloseMode::flush);

@@ -48,6 +48,7 @@ struct ClientConnection {
   lifecycle::ClientConnectionMachine life;
   bool finished = false;      // the client's half is closed: it sends no more, but still reads
   bool queued = false;        // in the list of those with input to look at
+  bool backed_up = false;     // between exchanges: too many answers wait, so that no more requests are read
   bool answer_waits = false;  // between exchanges: of the last answers not all has left; then its idle time begins
   bool awaits_proxy_header = false;
   bool spoke = false;                                   // before its first request
@@ -66,6 +67,7 @@ struct ClientConnection {
   std::unique_ptr<SecureLayer> secure;
   std::unique_ptr<H2ClientSession> h2;
   base::Chain input;                       // received, not consumed: a partial head, or pipelined requests
+  std::size_t encoder_bytes = 0;           // memory of the encoders of its responses
   std::unique_ptr<WaitingClient> waiting;  // of IdleClients, where something is limited
 
   std::string_view protocol() const { return h2 ? "HTTP/2" : minor == 0 ? "HTTP/1.0" : "HTTP/1.1"; }
@@ -85,9 +87,10 @@ class Clients : public Front {
   void flush(base::Handle end, base::Chain&& out) override;
   std::size_t answer(base::Handle end, const OwnAnswer& answer) override;
   std::size_t unsent(base::Handle end) override;
-  std::size_t patience() const override { return output_high_water; }
-  reactor::Receive bulk() const override { return reactor::Receive::bulk; }
   base::Backlog backlog(base::Handle end) override;
+  bool stuck(base::Handle end, std::size_t share) override;
+  std::size_t sharing(base::Handle) override { return 1; }
+  reactor::Receive bulk() const override { return core_.bulk(); }
   void receive(base::Handle end, reactor::Receive mode) override;
   void release(base::Handle end, bool request_whole) override;
   void cut(base::Handle end, base::Cause cause) override;
@@ -105,10 +108,16 @@ class Clients : public Front {
   static std::size_t held(const ClientConnection& client) {
     return client.secure == nullptr ? 0 : client.secure->session.held();
   }
+  // Memory of its output, with what is held within TLS.
+  std::size_t output_memory(const ClientConnection& client) const {
+    return core_.reactor.held(client.socket) + (client.secure == nullptr ? 0 : client.secure->session.held_memory());
+  }
   base::Backlog backlog(const ClientConnection& client) const;
   std::size_t unsent(const ClientConnection& client) const {
     return core_.reactor.unsent(client.socket) + held(client);
   }
+  // Memory that the connection itself holds, without its exchanges.
+  std::size_t memory(const ClientConnection& client) const;
   void close(base::Handle client, base::Cause cause, reactor::CloseMode mode);
   // Its deadline while no exchange has one: how long the client may read nothing or, once all is sent, `once_sent`.
   void arm_after_exchange(ClientConnection& client, base::Duration once_sent);
@@ -167,6 +176,7 @@ class Clients : public Front {
   void notify_end(ClientConnection& client);
   void finish(ClientConnection& client);
   void exchange_kept(ClientConnection& client);
+  void await_request(ClientConnection& client);
   void exchange_last(ClientConnection& client, bool request_whole);
   void linger(ClientConnection& client);
   void await_fin(ClientConnection& client);

@@ -2,6 +2,7 @@
 // the Worker; nothing in here is seen by another thread.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <string>
@@ -45,6 +46,11 @@ enum OwnerKind : std::uint32_t {
 
 // Unsent output above this stops the side that produces it; the rest of a body waits in the kernel's buffers.
 inline constexpr std::size_t output_high_water = std::size_t{256} << 10;
+// What waits for one side is charged by the memory that it holds: many small pieces may hold much more than they are.
+// `share`: what the client may hold of the worker's buffers for this exchange.
+constexpr bool waits_too_much(std::size_t unsent, std::size_t held, std::size_t share) {
+  return unsent > output_high_water || held > std::min(share, 2 * output_high_water);
+}
 // Bodies with at least this much to come go through the kernel (splice) where both sides are plain.
 inline constexpr std::uint64_t pump_bytes_min = std::uint64_t{64} << 10;
 // Up to this much payload is copied behind a head instead of pinning the block that it was received in.
@@ -80,6 +86,7 @@ struct Core {
   std::function<void(const HealthChange&)> on_health_change{};  // of those endpoints whose home this worker is
   base::Rng random{0};
   std::unique_ptr<routes::RateTable> rates{};  // made when a route asks for it
+  std::size_t encoder_bytes = 0;               // memory of all encoders
 
   // Heads are read into these: large, reused, valid only while their bytes are.
   wire::RequestHead request{};
@@ -102,6 +109,10 @@ struct Core {
   }
   // A handle that had to name something named nothing; see EBB_FIND.
   [[gnu::cold]] void lost() { counters.lost_handles += 1; }
+  // How many bytes are best received: a bulk receive takes up to eight blocks at once, which may be more than is left.
+  reactor::Receive bulk() const {
+    return reactor.blocks().share() < output_high_water ? reactor::Receive::piecewise : reactor::Receive::bulk;
+  }
   void arm(base::Timer& timer, base::Duration after) { reactor.timers().arm(timer, reactor.now() + after); }
 };
 

@@ -396,6 +396,7 @@ void Exchanges::end(Exchange& exchange, Cause cause) {
   exchange.body.clear();
   exchange.kept.clear();
   exchange.to_client.clear();
+  if (compresses(exchange)) end_compression(exchange);
   exchange.applied.reset();
   dead_.push_back(exchange.self);
 }

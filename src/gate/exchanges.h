@@ -131,7 +131,8 @@ class Exchanges {
   bool wants_request_bytes(base::Handle exchange);
   void on_request_bytes(base::Handle exchange, base::Chain& bytes);
   // From an HTTP/2 client.
-  void on_request_payload(base::Handle exchange, base::Slice payload);
+  void on_request_payload(base::Handle exchange, base::Slice payload);  // on_request_moved() after the last of a batch
+  void on_request_moved(base::Handle exchange);
   void on_request_whole(base::Handle exchange, std::string_view trailers);
   // From either. `half_closes`: such a client may still wait for its answer.
   void on_client_finished(base::Handle exchange, bool half_closes);
@@ -173,6 +174,8 @@ class Exchanges {
 
   // Nobody waits for them.
   void end_mirrors(base::Cause cause);
+  // Requests that were sent can then not be repeated.
+  void drop_replay_copies();
   // All that the endpoint still has to do.
   void end_of_endpoint(base::Handle endpoint, base::Cause cause);
   // Requests that waited for an endpoint look again.
@@ -181,6 +184,9 @@ class Exchanges {
   // Those whose machine had no row for what happened.
   bool end_broken();  // false: there were none
   void bury();
+  // Memory of the request's head and of the texts that go with it.
+  static std::size_t head_memory(const Exchange& exchange);
+  std::size_t head_memory(base::Handle exchange) const;
   std::size_t size() const { return exchanges_.size() - dead_.size(); }
   template <class Callback>
   void for_each(Callback&& callback) {
@@ -218,6 +224,17 @@ class Exchanges {
   };
   Patience patience(const Exchange& exchange) const;
   void arm_for_state(Exchange& exchange);
+  // What the client may hold of the worker's buffers for this exchange, in each direction.
+  std::size_t share(const Exchange& exchange) const {
+    return core_.reactor.blocks().share() / exchange.front->sharing(exchange.client);
+  }
+  bool client_stuck(const Exchange& exchange) const {
+    return exchange.front->unsent(exchange.client) > 0 && exchange.front->stuck(exchange.client, share(exchange));
+  }
+  bool backend_stuck(const Exchange& exchange) const {
+    return exchange.backend && exchange.back->unsent(exchange.backend) > 0 &&
+           exchange.back->stuck(exchange.backend, share(exchange));
+  }
 
   // holding.cc
   void hold(Exchange& exchange);
@@ -281,6 +298,7 @@ class Exchanges {
   void send_request(Exchange& exchange);
   bool add_request_payload(Exchange& exchange, const base::Slice& source, std::uint32_t at, std::uint32_t size);
   bool take_request_body(Exchange& exchange, base::Chain& bytes);
+  static void forget_request(Exchange& exchange);
   void request_arrived(Exchange& exchange);
   void request_moved(Exchange& exchange);
   bool pump_request(Exchange& exchange);
@@ -294,6 +312,9 @@ class Exchanges {
   const wire::ResponseHead* with_changes(Exchange& exchange, const wire::ResponseHead& received);
   AfterHead take_response_head(Exchange& exchange, const wire::ResponseHead& received);
   void take_response_body(Exchange& exchange, base::Chain& input);
+  bool may_compress(const Exchange& exchange);
+  void begin_compression(Exchange& exchange);
+  void end_compression(Exchange& exchange);
   static bool compresses(const Exchange& exchange) { return exchange.applied && exchange.applied->encoder; }
   void pass_payload(Exchange& exchange, const base::Slice& source, std::uint32_t at, std::uint32_t size);
   void pass_coded(Exchange& exchange, std::string_view payload, wire::Encoder::After after);

@@ -48,10 +48,13 @@ class Front {
   // In place of all of these; the exchange is then over for this side. Returns how long the answer's body was.
   virtual std::size_t answer(base::Handle end, const OwnAnswer& answer) = 0;
 
-  // Output that waits. Above patience() the endpoint is not read until on_client_drained.
+  // Output that waits.
   virtual std::size_t unsent(base::Handle end) = 0;
-  virtual std::size_t patience() const = 0;
   virtual base::Backlog backlog(base::Handle end) = 0;  // the same, and since when
+  // More waits than may: the endpoint is not read until on_client_drained. `share`: see waits_too_much().
+  virtual bool stuck(base::Handle end, std::size_t share) = 0;
+  // Exchanges that share the client's buffers, this one among them.
+  virtual std::size_t sharing(base::Handle end) = 0;
   virtual reactor::Receive bulk() const = 0;  // how a long response is best received for it
   // How the request's body is received from now on.
   virtual void receive(base::Handle end, reactor::Receive mode) = 0;

@@ -26,6 +26,8 @@ constexpr lifecycle::SilenceLimits silence_limits;
 constexpr std::size_t waiting_max = 100;
 // A stream that stalls holds at most its window.
 constexpr std::uint32_t stream_window = std::uint32_t{32} << 10;
+// Unsent payload of one call above this stops its client.
+constexpr std::size_t call_high_water = std::size_t{64} << 10;
 // Written by ourselves: no limit of a client applies.
 constexpr wire::HeadLimits own_head_limits{
     .head_bytes = 4u << 20, .target_bytes = 2u << 20, .fields = wire::fields_max};
@@ -246,7 +248,7 @@ void H2Backends::flush(Handle end, Chain&& out) {
   EBB_FIND(call, calls_.find(end));
   EBB_FIND(connection, core_.backends->find(call.connection));
   if (!out.empty()) give(call, connection.h2->codec, std::move(out));
-  if (connection.h2->codec.unsent(call.id) > patience()) send_now(connection);
+  if (connection.h2->codec.unsent(call.id) > call_high_water) send_now(connection);
   schedule(connection);
 }
 
@@ -255,6 +257,26 @@ std::size_t H2Backends::unsent(Handle end) {
   if (call == nullptr || call->over || call->id == 0) return 0;
   EBB_FIND(connection, core_.backends->find(call->connection), 0);
   return connection.h2->codec.unsent(call->id);
+}
+
+// Only what could not leave is stuck, and drains: so what can leave does so first.
+bool H2Backends::stuck(Handle end, std::size_t share) {
+  const auto too_much = [this, end, share] {
+    return unsent(end) > call_high_water || waits_too_much(0, memory(end), share);
+  };
+  if (!too_much()) return false;
+  EBB_FIND(call, calls_.find(end), false);
+  EBB_FIND(connection, core_.backends->find(call.connection), false);
+  send_now(connection);
+  schedule(connection);
+  return too_much();
+}
+
+std::size_t H2Backends::memory(Handle end) {
+  const H2Call* call = calls_.find(end);
+  if (call == nullptr || call->over || call->id == 0) return 0;
+  EBB_FIND(connection, core_.backends->find(call->connection), 0);
+  return connection.h2->codec.held(call->id);
 }
 
 base::Backlog H2Backends::backlog(Handle end) {

@@ -37,8 +37,9 @@ class H2Backends : public Back {
   void add_end(base::Handle end, std::string_view trailers, wire::Framing framing, base::Chain& out) override;
   void flush(base::Handle end, base::Chain&& out) override;
   std::size_t unsent(base::Handle end) override;
-  std::size_t patience() const override { return std::size_t{64} << 10; }
   base::Backlog backlog(base::Handle end) override;
+  bool stuck(base::Handle end, std::size_t share) override;
+  std::size_t memory(base::Handle end) override;
   void receive(base::Handle end, reactor::Receive mode) override;
   bool reused(base::Handle end) override { return calls_.find(end)->reused; }
   bool has_deadline(base::Handle end) override;

@@ -9,8 +9,8 @@ class H2Clients;
 
 class H2ClientSession final : public wire::H2Listener {
  public:
-  H2ClientSession(H2Clients& owner, base::Handle client, const wire::H2Limits& limits)
-      : owner_(owner), client_(client), codec(wire::H2Session::Role::server, limits, *this) {}
+  H2ClientSession(H2Clients& owner, base::Handle client, const wire::H2Limits& limits, base::BlockPool& blocks)
+      : owner_(owner), client_(client), codec(wire::H2Session::Role::server, limits, *this), charge(blocks) {}
 
   void on_request(wire::StreamId stream, const wire::RequestHead& head) override;
   void on_request_refused(wire::StreamId stream, base::Cause cause, const char* why) override;
@@ -32,6 +32,7 @@ class H2ClientSession final : public wire::H2Listener {
 
  public:
   wire::H2Session codec;
+  base::Charge charge;  // what the codec holds outside of blocks
   StreamMap streams;
   std::uint32_t exchanges = 0;   // running on its streams
   std::size_t heads_held = 0;    // memory of their requests' heads

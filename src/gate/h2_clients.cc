@@ -21,6 +21,19 @@ using reactor::Receive;
 using wire::H2Session;
 using wire::StreamId;
 
+namespace {
+
+// Of one stream among many: a thousand that stall must not hold more than a few pieces each.
+constexpr std::size_t stream_high_water = base::BlockPool::body_size;
+// Of an extended CONNECT that is not answered: however little is left, a first message has room.
+constexpr std::size_t early_held_min = std::size_t{32} << 10;
+constexpr std::size_t waiting_heads_max = std::size_t{256} << 10;  // of responses, behind a full socket
+// Of requests that run: however little is left, a client may have a few.
+constexpr std::size_t heads_held_min = std::size_t{64} << 10;
+constexpr std::size_t scarce_share = std::size_t{128} << 10;  // of a client: two bodies of the largest size
+
+}  // namespace
+
 void H2ClientSession::on_request(StreamId stream, const wire::RequestHead& head) {
   owner_.on_request(client_, stream, head);
 }
@@ -46,13 +59,17 @@ void H2ClientSession::on_stream_drained(StreamId stream) {
 void H2Clients::begin(ClientConnection& client) {
   wire::H2Limits limits;
   limits.head = core_.head_limits();
-  client.h2 = std::make_unique<H2ClientSession>(*this, client.self, limits);
+  client.h2 = std::make_unique<H2ClientSession>(*this, client.self, limits, core_.reactor.blocks());
   schedule(client);  // our SETTINGS
 }
 
 void H2Clients::on_received(ClientConnection& client, Slice bytes) {
   H2ClientSession& session = *client.h2;
   const H2Session::Status status = session.codec.receive(bytes, core_.reactor.now());
+  for (std::size_t i = 0; i < touched_.size(); ++i) {
+    if (H2Stream* stream = streams_.find(touched_[i]); stream != nullptr) pass_on(*stream);
+  }
+  touched_.clear();
   if (client.life.ended()) return;
   if (status == H2Session::Status::failed) {
     send_now(client);
@@ -64,6 +81,7 @@ void H2Clients::on_received(ClientConnection& client, Slice bytes) {
 void H2Clients::on_request(Handle client_handle, StreamId id, const wire::RequestHead& head) {
   EBB_FIND(client, core_.clients->find(client_handle));
   if (client.life.ended()) return;  // by what was before it in the same bytes
+  if (holds_too_many_heads(*client.h2)) return refuse_stream(client, id, head);
   H2Stream& stream = add_stream(client, id);
   stream.whole = head.framing == wire::Framing::none;
   stream.upgrade = !head.upgrade.empty();
@@ -76,7 +94,22 @@ void H2Clients::on_request(Handle client_handle, StreamId id, const wire::Reques
   client.h2->exchanges += 1;
   const Handle exchange = core_.exchanges->begin(*this, stream.self, stream.upgrade ? as_upgrade(head) : head);
   stream.exchange = exchange;
+  stream.head_held = core_.exchanges->head_memory(exchange);
+  client.h2->heads_held += stream.head_held;
   core_.exchanges->start(exchange);
+}
+
+// A head that HPACK has packed into a few bytes takes as much memory as any other.
+bool H2Clients::holds_too_many_heads(const H2ClientSession& session) const {
+  const std::size_t held = session.heads_held + session.codec.heads_held();
+  return held > heads_held_min && held > core_.reactor.blocks().share();
+}
+
+// Nothing was done for it: the client may ask again, here when others are answered, or elsewhere (RFC 9113 8.7).
+void H2Clients::refuse_stream(ClientConnection& client, StreamId id, const wire::RequestHead& head) {
+  client.h2->codec.reset(id, Cause::buffer_limit, true);
+  schedule(client);
+  core_.exchanges->record_refusal(client, Cause::buffer_limit, &head, 0);
 }
 
 H2Stream& H2Clients::add_stream(ClientConnection& client, StreamId id) {
@@ -129,16 +162,68 @@ void H2Clients::on_payload(Handle handle, Slice bytes) {
   EBB_FIND(stream, streams_.find(handle));
   if (stream.complete && !stream.exchange) return discard(stream, bytes.size());
   stream.unconsumed += bytes.size();
-  if (stream.tunnel) return core_.exchanges->on_tunnel_bytes_from_client(stream.exchange, std::move(bytes));
-  if (stream.upgrade) return stream.early.push(std::move(bytes));
-  if (stream.exchange) core_.exchanges->on_request_payload(stream.exchange, std::move(bytes));
+  if (stream.tunnel || stream.upgrade) {
+    append_payload(core_.reactor.blocks(), stream.early, bytes, 0, bytes.size(), false);
+    if (stream.tunnel) return touch(stream);
+    return limit_early(stream);
+  }
+  if (!stream.exchange) return;
+  core_.exchanges->on_request_payload(stream.exchange, std::move(bytes));
+  touch(stream);
+}
+
+// A client waits for the 200 before it uses the tunnel (RFC 8441 section 5). What it sends before that is kept as long
+// as its share lasts.
+void H2Clients::limit_early(H2Stream& stream) {
+  const std::size_t held = stream.early.held();
+  if (held <= early_held_min || !stream.exchange) return;
+  EBB_FIND(client, core_.clients->find(stream.client));
+  if (held <= core_.reactor.blocks().share() / std::max<std::size_t>(client.h2->exchanges, 1)) return;
+  core_.exchanges->on_client_left(stream.exchange, Cause::buffer_limit);
+  cut(stream.self, Cause::buffer_limit);
+}
+
+// Memory of what came for tunnels that are not there yet.
+std::size_t H2Clients::early_memory(const ClientConnection& client) const {
+  std::size_t bytes = 0;
+  for (const auto& [id, handle] : client.h2->streams) {
+    if (const H2Stream* stream = streams_.find(handle); stream != nullptr) bytes += stream->early.held();
+  }
+  return bytes;
+}
+
+// Frames may be as small as a byte: what came with one receive goes on together.
+void H2Clients::touch(H2Stream& stream) {
+  if (std::exchange(stream.touched, true)) return;
+  touched_.push_back(stream.self);
+}
+
+void H2Clients::pass_on(H2Stream& stream) {
+  stream.touched = false;
+  if (!stream.tunnel) {
+    if (stream.exchange && !stream.over) core_.exchanges->on_request_moved(stream.exchange);
+    return;
+  }
+  const Handle self = stream.self;
+  Chain bytes = std::move(stream.early);
+  while (!bytes.empty()) {
+    const H2Stream* still = streams_.find(self);
+    if (still == nullptr || still->over || !still->exchange) return;
+    core_.exchanges->on_tunnel_bytes_from_client(still->exchange, bytes.pop_front());
+  }
 }
 
 void H2Clients::on_whole(Handle handle, std::string_view trailers) {
   EBB_FIND(stream, streams_.find(handle));
   stream.whole = true;
   if (stream.complete && !stream.exchange) return forget(stream);
-  if (stream.tunnel) return core_.exchanges->on_client_finished(stream.exchange, true);
+  if (stream.tunnel) {
+    pass_on(stream);
+    if (const H2Stream* still = streams_.find(handle); still != nullptr && still->exchange) {
+      core_.exchanges->on_client_finished(still->exchange, true);
+    }
+    return;
+  }
   if (stream.exchange && !stream.upgrade) core_.exchanges->on_request_whole(stream.exchange, trailers);
 }
 
@@ -208,7 +293,7 @@ void H2Clients::flush(Handle end, Chain&& out) {
   EBB_FIND(client, core_.clients->find(stream.client));
   if (!out.empty()) give(stream, client.h2->codec, std::move(out));
   // Small pieces leave together at the end of the round; for a large one the caller wants to know now what is stuck.
-  if (client.h2->codec.unsent(stream.id) > patience()) send_now(client);
+  if (client.h2->codec.unsent(stream.id) > stream_high_water) send_now(client);
   schedule(client);
 }
 
@@ -225,7 +310,13 @@ std::size_t H2Clients::answer(Handle end, const OwnAnswer& answer) {
 
 std::size_t H2Clients::respond_own(H2Session& codec, StreamId id, const OwnAnswer& answer) {
   const routes::Model& model = core_.current->model();
-  const std::string_view body = write_own_message(answer, model.errors, core_.response, text_, model.cause_header);
+  // Each stream that the client does not read holds a body. Where little is left, a line of text has to do.
+  const bool scarce = core_.reactor.blocks().share() < scarce_share;
+  OwnAnswer told = answer;
+  if (scarce) told.body = nullptr;
+  const std::span<const routes::ErrorBodyModel> errors =
+      scarce ? std::span<const routes::ErrorBodyModel>{} : std::span(model.errors);
+  const std::string_view body = write_own_message(told, errors, core_.response, text_, model.cause_header);
   codec.respond(id, core_.response, body.empty());
   if (body.empty()) return 0;
   Chain out;
@@ -240,6 +331,28 @@ std::size_t H2Clients::unsent(Handle end) {
   if (stream == nullptr || stream->over) return 0;
   EBB_FIND(session, session_of(*stream), 0);
   return session.codec.unsent(stream->id);
+}
+
+std::size_t H2Clients::sharing(Handle end) {
+  const H2Stream* stream = streams_.find(end);
+  if (stream == nullptr) return 1;
+  EBB_FIND(session, session_of(*stream), 1);
+  return std::max<std::size_t>(session.exchanges, 1);
+}
+
+// Only what could not leave is stuck, and drains: so what can leave does so first.
+bool H2Clients::stuck(Handle end, std::size_t share) {
+  const H2Stream* stream = streams_.find(end);
+  if (stream == nullptr || stream->over) return false;
+  EBB_FIND(client, core_.clients->find(stream->client), false);
+  const H2Session& codec = client.h2->codec;
+  const auto too_much = [&codec, id = stream->id, share] {
+    return codec.unsent(id) > stream_high_water || waits_too_much(0, codec.held(id), share);
+  };
+  if (!too_much()) return false;
+  send_now(client);
+  schedule(client);
+  return too_much();
 }
 
 base::Backlog H2Clients::backlog(Handle end) {
@@ -317,6 +430,7 @@ void H2Clients::detach(H2Stream& stream) {
   stream.early.clear();
   EBB_FIND(client, core_.clients->find(stream.client));
   client.h2->exchanges -= 1;
+  client.h2->heads_held -= std::exchange(stream.head_held, 0);
   if (client.h2->exchanges > 0 || client.life.ended()) return;
   rest(client);
   client.answer_waits = true;  // its last frames leave when the round ends
@@ -347,6 +461,24 @@ void H2Clients::send_now(ClientConnection& client) {
   send_frames(
       core_, client.h2->codec, [&] { return core_.clients->unsent(client); },
       [&](Chain&& out) { core_.clients->send(client, std::move(out)); });
+  note_backlog(client);
+}
+
+// Heads obey no window: only by not reading from it can a client be kept from asking for more of them. That it has
+// reset their streams does not take them out of the queue. While exchanges run they have deadlines for what waits on
+// their streams, but nobody has one for what waits in the socket.
+void H2Clients::note_backlog(ClientConnection& client) {
+  H2ClientSession& session = *client.h2;
+  if (client.life.ended()) return;
+  const std::size_t heads = session.codec.heads_held();
+  session.charge.set(heads + session.codec.control_held());
+  const base::Backlog waits = core_.clients->backlog(client);
+  const bool full = heads > waiting_heads_max && waits.bytes >= output_high_water && core_.clients->held(client) == 0;
+  if (full != std::exchange(session.paused, full)) {
+    core_.reactor.receive(client.socket, full ? Receive::paused : Receive::watchful);
+  }
+  if (session.exchanges == 0 || waits.bytes == 0 || client.timer.armed()) return;
+  core_.reactor.timers().arm(client.timer, waits.moved + core_.timeouts().client_write);
 }
 
 bool H2Clients::send_scheduled() {

@@ -16,6 +16,7 @@ struct H2Stream {
   base::Handle client;
   wire::StreamId id = 0;
   base::Handle exchange;
+  std::size_t head_held = 0;    // memory of the request's head
   std::size_t unconsumed = 0;   // received, and its window not opened again yet
   std::size_t discarded = 0;    // received after the response was complete
   base::Instant waits_since{};  // what was to be sent, after nothing had been
@@ -24,7 +25,8 @@ struct H2Stream {
   bool whole = false;     // the client has sent all
   bool complete = false;  // the response's end is on its way
   bool over = false;      // forgotten: only to be buried
-  base::Chain early;      // came before the tunnel was there
+  bool touched = false;   // in the list of those whose request is to go on
+  base::Chain early;      // of a tunnel: came before it was there, or with the bytes that are being read
 };
 
 class H2Clients : public Front {
@@ -42,6 +44,7 @@ class H2Clients : public Front {
   bool send_scheduled();
   // Of a connection without streams.
   void end_idle(ClientConnection& client, base::Cause cause);
+  std::size_t early_memory(const ClientConnection& client) const;
   void bury();
 
   ClientConnection* connection(base::Handle end) override;
@@ -52,9 +55,9 @@ class H2Clients : public Front {
   void flush(base::Handle end, base::Chain&& out) override;
   std::size_t answer(base::Handle end, const OwnAnswer& answer) override;
   std::size_t unsent(base::Handle end) override;
-  // Of one stream among many: a thousand that stall must not hold more than a few pieces each.
-  std::size_t patience() const override { return base::BlockPool::body_size; }
   base::Backlog backlog(base::Handle end) override;
+  bool stuck(base::Handle end, std::size_t share) override;
+  std::size_t sharing(base::Handle end) override;
   reactor::Receive bulk() const override { return reactor::Receive::piecewise; }
   void receive(base::Handle end, reactor::Receive mode) override;
   void release(base::Handle end, bool request_whole) override;
@@ -77,19 +80,26 @@ class H2Clients : public Front {
  private:
   H2ClientSession* session_of(const H2Stream& stream);
   H2Stream& add_stream(ClientConnection& client, wire::StreamId id);
+  bool holds_too_many_heads(const H2ClientSession& session) const;
+  void refuse_stream(ClientConnection& client, wire::StreamId id, const wire::RequestHead& head);
   bool misdirected(const ClientConnection& client, std::string_view authority) const;
   const wire::RequestHead& as_upgrade(const wire::RequestHead& head);
   std::size_t respond_own(wire::H2Session& codec, wire::StreamId id, const OwnAnswer& answer);
+  void limit_early(H2Stream& stream);
+  void touch(H2Stream& stream);
+  void pass_on(H2Stream& stream);
   void give(H2Stream& stream, wire::H2Session& codec, base::Chain&& payload);
   void discard(H2Stream& stream, std::size_t bytes);
   void detach(H2Stream& stream);
   void forget(H2Stream& stream);
   void schedule(ClientConnection& client);
   void send_now(ClientConnection& client);
+  void note_backlog(ClientConnection& client);
   void rest(ClientConnection& client);
 
   Core& core_;
   base::SlotMap<H2Stream> streams_;
+  std::vector<base::Handle> touched_;
   std::vector<base::Handle> scheduled_;
   std::vector<base::Handle> dead_;
   std::string text_;  // of the head in hand, reused

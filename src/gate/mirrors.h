@@ -25,8 +25,9 @@ class Mirrors final : public Front {
   void flush(base::Handle, base::Chain&&) override {}
   std::size_t answer(base::Handle, const OwnAnswer&) override { return 0; }
   std::size_t unsent(base::Handle) override { return 0; }
-  std::size_t patience() const override { return 0; }
   base::Backlog backlog(base::Handle) override { return {}; }
+  bool stuck(base::Handle, std::size_t) override { return false; }
+  std::size_t sharing(base::Handle) override { return 1; }
   reactor::Receive bulk() const override { return reactor::Receive::piecewise; }
   void receive(base::Handle, reactor::Receive) override {}
   void release(base::Handle, bool) override {}

@@ -64,8 +64,11 @@ bool Exchanges::add_request_payload(Exchange& exchange, const base::Slice& sourc
 
 void Exchanges::on_request_payload(Handle handle, base::Slice payload) {
   Exchange* exchange = live(handle);
-  if (exchange == nullptr || !add_request_payload(*exchange, payload, 0, payload.size())) return;
-  request_arrived(*exchange);
+  if (exchange != nullptr) add_request_payload(*exchange, payload, 0, payload.size());
+}
+
+void Exchanges::on_request_moved(Handle handle) {
+  if (Exchange* exchange = live(handle); exchange != nullptr) request_arrived(*exchange);
 }
 
 void Exchanges::on_request_whole(Handle handle, std::string_view trailers) {
@@ -81,6 +84,10 @@ void Exchanges::request_arrived(Exchange& exchange) {
   const Handle self = exchange.self;
   const bool connected = exchange.life.is(State::uploading) || exchange.life.is(State::crossing);
   if (connected) send_request(exchange);
+  // No endpoint takes it yet; what is too much stays with the client.
+  else if (!exchange.request_whole && waits_too_much(0, exchange.body.held(), share(exchange))) {
+    exchange.front->receive(exchange.client, Receive::paused);
+  }
   if (live(self) != nullptr) send_mirrors(exchange);
 }
 
@@ -108,16 +115,53 @@ void Exchanges::send_request(Exchange& exchange) {
   if (exchange.backend == backend) request_moved(exchange);  // else sending has ended it, or it is on another way
 }
 
-// Slices are counted references: keeping them costs no copy, only that their blocks stay. Of whatever method: a FIN may
-// prove that the request never arrived, on a new connection too if its endpoint stops just then.
+// Slices are counted references: keeping them costs no copy, only that their blocks stay; so pieces that would keep a
+// block each are copied together. Of whatever method: a FIN may prove that the request never arrived, on a new
+// connection too if its endpoint stops just then.
 void Exchanges::keep_for_replay(Exchange& exchange) {
   if (!exchange.replayable || exchange.body.empty()) return;
-  if (exchange.kept.bytes() + exchange.body.bytes() > replay_bytes_max) {
+  Chain& kept = exchange.kept;
+  const bool too_much = kept.held() + exchange.body.held() > share(exchange);
+  if (too_much) core_.counters.replay_copies_dropped += 1;
+  if (too_much || kept.bytes() + exchange.body.bytes() > replay_bytes_max) {
     exchange.replayable = false;
-    exchange.kept.clear();
+    kept.clear();
     return;
   }
-  for (std::uint32_t i = 0; i < exchange.body.slices(); ++i) exchange.kept.push(exchange.body[i]);
+  for (std::uint32_t i = 0; i < exchange.body.slices(); ++i) {
+    const base::Slice& piece = exchange.body[i];
+    if (!kept.empty() && piece.size() <= copy_bytes_max) {
+      kept.append(core_.reactor.blocks(), piece.view());
+    } else {
+      kept.push(piece);
+    }
+  }
+}
+
+std::size_t Exchanges::head_memory(const Exchange& exchange) {
+  const base::Block* block = exchange.head.block();
+  return (block == nullptr ? 0 : sizeof(base::Block) + block->capacity()) + exchange.text.capacity() +
+         exchange.trailers.capacity() + exchange.upgrade_offer.capacity();
+}
+
+std::size_t Exchanges::head_memory(Handle handle) const {
+  const Exchange* exchange = exchanges_.find(handle);
+  return exchange == nullptr ? 0 : head_memory(*exchange);
+}
+
+// The response has begun, and no other endpoint will get the request. Its mirrors may still have to.
+void Exchanges::forget_request(Exchange& exchange) {
+  exchange.kept.clear();
+  if (exchange.applied == nullptr || exchange.applied->mirrors.empty()) exchange.head = {};
+}
+
+void Exchanges::drop_replay_copies() {
+  exchanges_.for_each([this](Handle, Exchange& exchange) {
+    if (exchange.kept.empty()) return;
+    core_.counters.replay_copies_dropped += 1;
+    exchange.replayable = false;
+    exchange.kept.clear();
+  });
 }
 
 // After each step of the request: what is awaited next, and from whom.
@@ -130,11 +174,12 @@ void Exchanges::request_moved(Exchange& exchange) {
   }
   arm_for_state(exchange);
   if (pump_request(exchange)) return;
-  if (exchange.back->unsent(exchange.backend) > exchange.back->patience()) {
-    return exchange.front->receive(exchange.client, Receive::paused);
-  }
+  const Handle backend = exchange.backend;
+  const bool stuck = backend_stuck(exchange);  // looking sends what it can
+  if (exchange.backend != backend) return;
+  if (stuck) return exchange.front->receive(exchange.client, Receive::paused);
   const bool much = exchange.request_body.remaining() > base::BlockPool::large_size;
-  exchange.front->receive(exchange.client, much ? Receive::bulk : Receive::watchful);
+  exchange.front->receive(exchange.client, much ? core_.bulk() : Receive::watchful);
 }
 
 // True: the kernel moves the rest, or will as soon as the endpoint has taken what was sent before.

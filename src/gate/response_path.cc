@@ -83,15 +83,45 @@ const wire::ResponseHead* Exchanges::with_changes(Exchange& exchange, const wire
   if (exchange.applied == nullptr || received.interim()) return &received;
   AppliedPolicy& applied = *exchange.applied;
   if (applied.sticky) give_cookie(exchange);
-  const bool compress = applied.compression != nullptr && worth_compressing(*applied.compression, received);
+  const bool compress =
+      applied.compression != nullptr && worth_compressing(*applied.compression, received) && may_compress(exchange);
   if (applied.response.empty() && !compress) return &received;
   wire::ResponseHead& changed = core_.response;
   if (&changed != &received) changed = received;
   if (compress) {
-    applied.encoder = wire::Encoder::make(applied.coding);
+    begin_compression(exchange);
     if (!write_compressed_head(applied.coding, changed, applied.text)) return nullptr;
   }
   return applied.response.apply(changed.fields) ? &changed : nullptr;
+}
+
+// An encoder holds memory as long as its response lasts, and a client that does not read makes it last. One client may
+// have half of what is left of the budget; a response beyond it goes out as it came.
+bool Exchanges::may_compress(const Exchange& exchange) {
+  const ClientConnection* client = exchange.front->connection(exchange.client);
+  if (client == nullptr) return false;
+  const std::size_t budget = core_.current->model().limits.encoders;
+  const std::size_t left = budget - std::min(budget, core_.encoder_bytes);
+  const std::size_t needed = wire::Encoder::memory(exchange.applied->coding);
+  const bool fits = needed <= left && client->encoder_bytes + needed <= std::max(left / 2, needed);
+  if (!fits) core_.counters.compressions_left_out += 1;
+  return fits;
+}
+
+void Exchanges::begin_compression(Exchange& exchange) {
+  const wire::ContentCoding coding = exchange.applied->coding;
+  exchange.applied->encoder = wire::Encoder::make(coding);
+  core_.encoder_bytes += wire::Encoder::memory(coding);
+  ClientConnection* client = exchange.front->connection(exchange.client);
+  if (client != nullptr) client->encoder_bytes += wire::Encoder::memory(coding);
+}
+
+void Exchanges::end_compression(Exchange& exchange) {
+  const std::size_t memory = wire::Encoder::memory(exchange.applied->coding);
+  exchange.applied->encoder.reset();
+  core_.encoder_bytes -= memory;
+  ClientConnection* client = exchange.front->connection(exchange.client);
+  if (client != nullptr) client->encoder_bytes -= memory;
 }
 
 // Interim heads go on to the client as they come (RFC 9110 15.2); the final one begins the response.
@@ -126,7 +156,7 @@ Exchanges::AfterHead Exchanges::take_response_head(Exchange& exchange, const wir
   const wire::ResponseHead& head = *changed;
   if (!head.interim()) {
     step(exchange, Event::response_began);
-    exchange.kept.clear();
+    forget_request(exchange);
     exchange.status = head.status;
     exchange.response_body = std::move(body);
     exchange.keep_backend = head.keep_alive && !until_close;
@@ -178,7 +208,7 @@ void Exchanges::pass_coded(Exchange& exchange, std::string_view payload, wire::E
 void Exchanges::pass_end(Exchange& exchange, std::string_view trailers) {
   if (compresses(exchange)) {
     pass_coded(exchange, {}, wire::Encoder::After::end);
-    exchange.applied->encoder.reset();
+    end_compression(exchange);
   }
   exchange.front->add_end(exchange.client, trailers, exchange.to_client);
 }
@@ -225,8 +255,8 @@ void Exchanges::flush_response(Handle handle) {
 void Exchanges::response_moved(Exchange& exchange) {
   arm_for_state(exchange);
   if (pump_response(exchange)) return;
-  const bool stuck = exchange.front->unsent(exchange.client) > exchange.front->patience();
-  exchange.back->receive(exchange.backend, stuck ? Receive::paused : exchange.front->bulk());
+  const Receive mode = client_stuck(exchange) ? Receive::paused : exchange.front->bulk();
+  if (!exchange.life.ended()) exchange.back->receive(exchange.backend, mode);  // looking sends what it can
 }
 
 bool Exchanges::pump_response(Exchange& exchange) {

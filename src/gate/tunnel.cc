@@ -15,8 +15,8 @@ using reactor::Receive;
 namespace {
 
 // A full block is seldom the last of its kind.
-Receive mode_after(std::size_t received) {
-  return received >= base::BlockPool::body_size ? Receive::bulk : Receive::watchful;
+Receive mode_after(const Core& core, std::size_t received) {
+  return received >= base::BlockPool::body_size ? core.bulk() : Receive::watchful;
 }
 
 void follow(const Chain& bytes, wire::WebsocketFrames& frames) {
@@ -54,7 +54,7 @@ void Exchanges::become_tunnel(Exchange& exchange, Event event) {
 void Exchanges::on_tunnel_bytes_from_client(Handle handle, Slice bytes) {
   Exchange* exchange = live(handle);
   if (exchange == nullptr) return;
-  const Receive mode = mode_after(bytes.size());
+  const Receive mode = mode_after(core_, bytes.size());
   exchange->request_bytes += bytes.size();
   if (exchange->websocket != nullptr) exchange->websocket->to_backend.take(bytes.view());
   Chain out;
@@ -62,12 +62,12 @@ void Exchanges::on_tunnel_bytes_from_client(Handle handle, Slice bytes) {
   exchange->back->flush(exchange->backend, std::move(out));
   if (exchange->life.ended()) return;  // sending may find that the stream, or its connection, is over
   arm_for_state(*exchange);
-  const bool stuck = exchange->back->unsent(exchange->backend) > exchange->back->patience();
-  exchange->front->receive(exchange->client, stuck ? Receive::paused : mode);
+  const bool stuck = backend_stuck(*exchange);
+  if (!exchange->life.ended()) exchange->front->receive(exchange->client, stuck ? Receive::paused : mode);
 }
 
 void Exchanges::on_tunnel_bytes_from_backend(Exchange& exchange, Slice bytes) {
-  const Receive mode = mode_after(bytes.size());
+  const Receive mode = mode_after(core_, bytes.size());
   exchange.response_sent += bytes.size();
   if (exchange.websocket != nullptr) exchange.websocket->to_client.take(bytes.view());
   Chain out;
@@ -75,8 +75,8 @@ void Exchanges::on_tunnel_bytes_from_backend(Exchange& exchange, Slice bytes) {
   exchange.front->flush(exchange.client, std::move(out));
   if (exchange.life.ended()) return;
   arm_for_state(exchange);
-  const bool stuck = exchange.front->unsent(exchange.client) > exchange.front->patience();
-  exchange.back->receive(exchange.backend, stuck ? Receive::paused : mode);
+  const bool stuck = client_stuck(exchange);
+  if (!exchange.life.ended()) exchange.back->receive(exchange.backend, stuck ? Receive::paused : mode);
 }
 
 // One side sends no more: the other is told so, and may go on sending.

@@ -26,7 +26,8 @@ Worker::Worker(reactor::Reactor& reactor, const base::Labels& labels, const Work
       endpoints_(core_),
       health_(core_),
       checks_(core_),
-      datagrams_(core_) {
+      datagrams_(core_),
+      relief_(core_) {
   core_.access_log = options.access_log;
   core_.clients_max = options.clients_max;
   core_.client_limits = options.client_limits;
@@ -67,6 +68,7 @@ std::vector<std::string> Worker::apply(Configuration configuration) {
   core_.counters.generation = next->snapshot().generation();
   change_listeners(*next, problems);
   datagrams_.change_listeners(*next, problems);
+  core_.reactor.blocks().set_budget(next->model().limits.buffers);
   bury();
   return problems;
 }
@@ -193,6 +195,7 @@ void Worker::on_round_end() {
   send_scheduled();
   // What broke meanwhile does not wait for the next round, which may be long in coming.
   if (end_broken()) send_scheduled();
+  relief_.settle();
   bury();
   health_.arm();
   if (snapshots_alive_ == 1) endpoints_.forget_unlisted_views();

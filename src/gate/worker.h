@@ -22,6 +22,7 @@
 #include "gate/h2_clients.h"
 #include "gate/health.h"
 #include "gate/mirrors.h"
+#include "gate/relief.h"
 
 namespace ebb::gate {
 
@@ -129,6 +130,7 @@ class Worker final : public reactor::Handler {
   Checks checks_;
   Mirrors mirrors_;
   Datagrams datagrams_;
+  Relief relief_;
   base::SlotMap<std::shared_ptr<ListenerState>> listeners_;
   std::move_only_function<void()> when_quiet_;
 };

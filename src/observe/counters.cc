@@ -88,6 +88,8 @@ void Counters::add(const Counters& other) {
   mirrors_answered += other.mirrors_answered;
   mirrors_failed += other.mirrors_failed;
   mirrors_left_out += other.mirrors_left_out;
+  replay_copies_dropped += other.replay_copies_dropped;
+  compressions_left_out += other.compressions_left_out;
   sticky_bound += other.sticky_bound;
   sticky_stayed += other.sticky_stayed;
   sticky_moved += other.sticky_moved;

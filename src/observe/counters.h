@@ -63,6 +63,8 @@ struct Counters {
   std::uint64_t mirrors_answered = 0, mirrors_failed = 0, mirrors_left_out = 0;
   std::uint64_t sticky_bound = 0, sticky_stayed = 0, sticky_moved = 0;
   DatagramCounters datagrams;
+  std::uint64_t replay_copies_dropped = 0;  // to save buffers
+  std::uint64_t compressions_left_out = 0;  // by the budget of encoders
   std::uint64_t log_lines_dropped = 0;
   std::uint64_t missing_transitions = 0;  // a machine met a pair that its table does not have
   std::uint64_t lost_handles = 0;         // what had to be there was gone

@@ -131,6 +131,13 @@ void write_checks(MetricWriter& out, const Scrape& scrape) {
   }
 }
 
+void write_savings(MetricWriter& out, const Counters& counters) {
+  out.counter("ebbgate_replay_copies_dropped", "Requests that can no longer be sent again, to save buffers.");
+  out.sample({}, counters.replay_copies_dropped);
+  out.counter("ebbgate_compressions_left_out", "Responses that were not compressed, to save memory.");
+  out.sample({}, counters.compressions_left_out);
+}
+
 void write_mirrors(MetricWriter& out, const Counters& counters) {
   out.counter("ebbgate_mirrors", "Copies of requests to mirrors, by what became of them.");
   out.sample({{"outcome", "answered"}}, counters.mirrors_answered);
@@ -255,6 +262,7 @@ void write_exposition(const Scrape& scrape, MetricFormat format, std::string& ou
   write_verdicts(writer, scrape);
   write_checks(writer, scrape);
   write_mirrors(writer, scrape.counters);
+  write_savings(writer, scrape.counters);
   write_stickiness(writer, scrape.counters);
   write_traffic(writer, scrape.counters);
   write_datagrams(writer, scrape.counters.datagrams);

@@ -138,10 +138,12 @@ struct Limits {
   std::uint32_t head_bytes = 16384;
   std::uint32_t target_bytes = 8192;
   std::uint32_t fields = 100;
-  std::uint64_t body_bytes = 0;        // 0: no limit
-  std::uint32_t connections = 0;       // of clients, per process; 0: what the descriptor limit allows
-  std::uint32_t idle_connections = 0;  // of them, that wait for a request; 0: no limit
-  std::uint32_t idle_per_client = 0;   // the same, from one address
+  std::uint64_t body_bytes = 0;                      // 0: no limit
+  std::uint32_t connections = 0;                     // of clients, per process; 0: what the descriptor limit allows
+  std::uint32_t idle_connections = 0;                // of them, that wait for a request; 0: no limit
+  std::uint32_t idle_per_client = 0;                 // the same, from one address
+  std::uint64_t buffers = std::uint64_t{128} << 20;  // memory for bytes in motion, per worker
+  std::uint64_t encoders = std::uint64_t{64} << 20;  // memory for the compression of responses, per worker
 };
 
 enum class LogFormat : std::uint8_t { off, json, common };

@@ -13,6 +13,7 @@ namespace {
 constexpr std::uint32_t fields_max = 256;
 constexpr std::uint32_t head_bytes_min = 1024;
 constexpr std::uint32_t head_bytes_max = 1 << 20;
+constexpr std::uint64_t buffers_min = 8 << 20;
 
 void check_admin(const Model& model, Refusals& refusals) {
   const AdminModel& admin = model.admin;
@@ -55,6 +56,9 @@ void check_limits(const Limits& limits, Refusals& refusals) {
                     "give at least 1 and at most limits.head_bytes (" + std::to_string(limits.head_bytes) + ")");
   }
   refusals.check_range("limits.fields", limits.fields, 1, fields_max, "fields");
+  if (limits.buffers < buffers_min) {
+    refusals.refuse("limits.buffers", std::to_string(limits.buffers) + " bytes is too little", "give at least 8MiB");
+  }
 }
 
 }  // namespace

@@ -23,6 +23,7 @@ bool accepts(std::string_view accept_encoding, ContentCoding coding);
 class Encoder {
  public:
   static std::unique_ptr<Encoder> make(ContentCoding coding);
+  static std::size_t memory(ContentCoding coding);  // that one holds, about
   virtual ~Encoder() = default;
 
   enum class After : std::uint8_t {

@@ -272,6 +272,7 @@ void H2Session::reset(StreamId id, Cause cause, bool unprocessed) {
   // RST_STREAM would overtake the payload that waits.
   if (code == NGHTTP2_NO_ERROR && stream->outbound == Outbound::finishing) return state_->discard_rest(*stream);
   state_->reset_stream(*stream, code);
+  if (unprocessed) state_->spend(state_->budget.take_fault(state_->now));
 }
 
 void H2Session::consumed(StreamId id, std::size_t bytes) {

@@ -100,21 +100,24 @@ def codes_of_goaways(data):
     return codes
 
 
-def flood(connection, make, reads, rounds=ROUNDS_MAX):
-    """Sends rounds until the router ends it; (rounds, what it said)."""
+def flood(connection, make, reads, rounds=ROUNDS_MAX, waits=True):
+    """Sends rounds until the router ends it; (rounds, what it said). A few rounds on a slow machine may be within the budgets: then
+    it does not wait for that."""
     said, index = bytearray(), 0
     connection.sendall(http2.PREFACE + http2.settings_frame())
     connection.settimeout(PATIENCE)
     with contextlib.suppress(ConnectionError):
         for index in range(rounds):
             connection.sendall(make(index))
-            if reads and select.select([connection], [], [], 0)[0]:
+            # Now and then it waits for what the router says: a router that is kept from the processor cannot cut it.
+            patience = 0.05 if index % 64 == 63 else 0
+            if reads and select.select([connection], [], [], patience)[0]:
                 data = connection.recv(65536)
                 if not data:
                     return index, bytes(said)
                 said += data
     with contextlib.suppress(ConnectionError):
-        while data := connection.recv(65536):
+        while waits and (data := connection.recv(65536)):
             said += data
     return index, bytes(said)
 
@@ -170,6 +173,7 @@ def test_floods_over_many_connections_leave_no_memory_behind(router, nginx, besi
         for make in (rapid_reset, header_bomb, ping, made_to_reset):
             for _ in range(10):
                 with http2.connect(one.port()) as offender:
-                    flood(offender, make, reads=False, rounds=300)
+                    flood(offender, make, reads=False, rounds=300, waits=False)
+        wait_until(lambda: one.metric("ebbgate_connections", side="client") <= 2, what="the end of the offenders, not of h2load")
         memory = memory or one.rss_kib()
     assert one.rss_kib() - memory < GROWTH_KIB_MAX

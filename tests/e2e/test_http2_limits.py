@@ -72,6 +72,41 @@ def test_streams_beyond_the_limit_are_refused_and_others_served(router, backend)
     assert all(bytes(answer.body) == b"late" for answer in answers[:STREAMS_MAX])
 
 
+def test_error_bodies_that_nobody_reads_give_way_to_a_line_of_text(router, backend, tmp_path):
+    """A small budget is used up by them, and nobody has to be ended for that."""
+    (tmp_path / "large.html").write_text("x" * 65000)
+    one = router(configuration(backend(awkward.answering(answer_by_target)).port, limits={"buffers": "8MiB"},
+                               errors=[{"status": "4xx", "file": str(tmp_path / "large.html")}],
+                               routes=[{"name": "no", "path": "/no", "backend": "service", "deny": ["127.0.0.1"]}, {"name": "all", "backend": "service"}]))
+    with http2.dial(one.port(), reads_on=False) as client, http2.dial(one.port()) as neighbour:
+        streams = [client.ask(target="/no") for _ in range(STREAMS_MAX)]
+        assert bytes(neighbour.get().body) == b"small"
+        client.h2.increment_flow_control_window(1 << 24)  # of the connection
+        client.flush()
+        answers = [client.answer(stream) for stream in streams]
+    assert {answer.status for answer in answers} == {403}
+    assert {len(answer.body) < 200 for answer in answers} == {True, False}
+    assert one.metric("ebbgate_connections_closed_total", side="client", cause="buffer_limit") == 0
+
+
+def test_tunnels_that_are_used_before_they_are_granted_are_reset_where_buffers_are_scarce(router, backend):
+    one = router(configuration(backend(awkward.answering_late(response(b"late"))).port, limits={"buffers": "8MiB"}))
+    with http2.dial(one.port()) as client, http2.dial(one.port()) as patient:
+        head = [(":method", "CONNECT"), (":protocol", "websocket"), *http2.pseudo_fields()[1:], ("sec-websocket-version", "13")]
+        streams = [client.h2.get_next_available_stream_id() + 2 * index for index in range(32)]
+        for stream in streams:
+            client.send_head(stream, head)
+        waiting = patient.h2.get_next_available_stream_id()
+        patient.send_head(waiting, head)
+        patient.send_body(waiting, b"x" * 16000)
+        for stream in streams:
+            client.send_body(stream, b"x" * 60000)
+        client.wait_for(lambda: client.halves[streams[0]].reset is not None)
+        assert patient.halves[waiting].reset is None
+        assert one.metric("ebbgate_connections_closed_total", side="client") == 0
+        assert one.metric("ebbgate_requests_total", cause="buffer_limit") > 0
+
+
 def test_a_response_that_ends_with_its_connection_ends_the_stream(router, backend):
     one = router(configuration(backend(awkward.closing_after(b"HTTP/1.1 200 OK\r\n\r\nuntil the end")).port))
     with http2.dial(one.port()) as client:
