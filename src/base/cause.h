@@ -70,6 +70,7 @@ enum class Side : std::uint8_t { none, client, backend, self };
   X(backend_tls_failed,        backend, 502, "the TLS handshake with the endpoint failed")                         \
   X(backend_tls_untrusted,     backend, 502, "the endpoint's certificate cannot be trusted")                       \
   X(backend_max_age,           none,      0, "the connection to the endpoint was as old as it may get")            \
+  X(backend_changed,           none,      0, "the backend's TLS or protocol is not what it was opened with")       \
   X(backend_idle_closed,       none,      0, "the endpoint closed its idle connection")                            \
   X(backend_idle_timeout,      none,      0, "the pooled connection was not needed for too long")                  \
   X(backend_idle_budget,       none,      0, "the pool holds as many idle connections as it may")                  \

@@ -23,7 +23,8 @@ struct EndpointState;
 struct BackendTarget {
   const routes::BackendModel& model;
   std::shared_ptr<const wire::ClientContext> tls;  // null: plain
-  base::Slice preface{};  // goes before all else, TLS too; the connection then belongs to one client
+  base::Slice preface{};     // goes before all else, TLS too; the connection then belongs to one client
+  std::uint32_t manner = 0;  // how connections were made when its configuration came; see BackendView
 };
 
 class Back {

@@ -61,10 +61,9 @@ base::Result<Handle> Backends::connect(Handle endpoint_handle, const BackendTarg
   connection.streams_max = target.model.http2.streams;
   connection.max_age = target.model.http2.max_age;
   connection.timer.set_owner({owner_backend, self});
-  if (!target.preface.empty()) {
-    connection.preface = target.preface;
-    connection.idle_limits = {};
-  }
+  connection.manner = target.manner;
+  connection.for_one = !target.preface.empty();
+  connection.preface = target.preface;
   if (target.tls) connection.secure = std::make_unique<SecureBackendLayer>(target.tls);
   endpoint.connections += 1;
   endpoint.idle_budget.at_work(core_.reactor.now(), endpoint.connections - endpoint.idle);
@@ -204,6 +203,8 @@ void Backends::release(Handle handle, bool keep) {
   if (!keep) return close(handle, Cause::close_requested);
   if (core_.stopping) return close(handle, Cause::shutdown);
   if (endpoint.draining()) return close(handle, endpoint.drain_cause());
+  if (connection.for_one) return close(handle, Cause::close_requested);
+  if (connection.manner != endpoint.manner) return close(handle, Cause::backend_changed);
   if (!connection.idle_limits.keep_any()) return close(handle, Cause::backend_idle_budget);
   pool(connection);
 }

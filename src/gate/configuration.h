@@ -39,7 +39,8 @@ class LocalSnapshot {
   std::shared_ptr<const wire::ClientContext> backend_tls(std::uint32_t backend) const {
     return backend < configuration_.backend_tls.size() ? configuration_.backend_tls[backend] : nullptr;
   }
-  std::vector<base::Handle> views;  // of Endpoints, by backend: old snapshots follow the live list too
+  std::vector<base::Handle> views;     // of Endpoints, by backend: old snapshots follow the live list too
+  std::vector<std::uint32_t> manners;  // by backend: BackendView::manner_number as this snapshot made it
 
  private:
   friend class SnapshotRef;

@@ -30,6 +30,8 @@ void Endpoints::enter(LocalSnapshot& snapshot) {
     view.drain_deadline = model.drain_deadline;
     view.sticky = model.sticky.has_value();
     snapshot.views.push_back(handle);
+    take_manner(view, snapshot, static_cast<std::uint32_t>(i));
+    snapshot.manners.push_back(view.manner_number);
     const bool was_checked = view.check != nullptr;
     view.check = check_target(snapshot, static_cast<std::uint32_t>(i));
     take_list(handle, i < lists.size() ? *lists[i] : endpoint_list(backends[i]));
@@ -40,6 +42,24 @@ void Endpoints::enter(LocalSnapshot& snapshot) {
     if (!view.listed) unlisted_.push_back(handle);
   });
   for (const Handle handle : unlisted_) take_list(handle, {});
+}
+
+// What was opened in another manner serves out what it has and takes nothing new: plain text must not go on because
+// there was still a connection for it.
+void Endpoints::take_manner(BackendView& view, const LocalSnapshot& snapshot, std::uint32_t backend) {
+  const routes::BackendModel& model = snapshot.snapshot().backends()[backend].model;
+  const auto tls = snapshot.backend_tls(backend);
+  Manner manner{tls == nullptr ? std::string() : tls->fingerprint(), model.protocol, model.proxy_protocol};
+  if (view.manner == manner) return;
+  view.manner = std::move(manner);
+  view.manner_number += 1;
+  for (const Handle handle : view.endpoints) {
+    EndpointState& endpoint = *endpoints_.find(handle);
+    endpoint.manner = view.manner_number;
+    endpoint.speaks_h2 = false;
+    core_.backends->close_idle(endpoint, Cause::backend_changed);
+    core_.h2_backends->retire(endpoint, Cause::backend_changed);
+  }
 }
 
 Handle Endpoints::view_named(const std::string& name) {
@@ -83,6 +103,7 @@ void Endpoints::take_list(Handle view_handle, const EndpointList& list) {
     if ((!known && !before.empty()) || returns) endpoint.warm_since = core_.reactor.now();
     const bool was_draining = known && endpoint.draining();
     if (!known || endpoint.membership != listed.membership || endpoint.wish != listed.wish) note_change(endpoint);
+    endpoint.manner = view.manner_number;
     endpoint.label = listed.label;
     endpoint.weight = listed.weight;
     endpoint.membership = listed.membership;
@@ -174,8 +195,11 @@ EndpointState* Endpoints::find_identity(std::uint64_t identity) {
 bool Endpoints::has_room(const EndpointState& endpoint) const {
   const routes::EndpointLimitsModel& limits = views_.find(endpoint.view)->limits;
   if (limits.requests > 0 && endpoint.active >= limits.requests) return false;
-  const bool reusable = endpoint.idle > 0 || !endpoint.multiplexed.empty();
-  return limits.connections == 0 || endpoint.connections < limits.connections || reusable;
+  if (limits.connections == 0 || endpoint.connections < limits.connections || endpoint.idle > 0) return true;
+  return std::any_of(endpoint.multiplexed.begin(), endpoint.multiplexed.end(), [this](Handle handle) {
+    const BackendConnection* connection = core_.backends->find(handle);
+    return connection != nullptr && connection->h2 && !connection->h2->retired;
+  });
 }
 
 bool Endpoints::has_room(const BackendView& view) {

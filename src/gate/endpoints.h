@@ -57,6 +57,7 @@ struct EndpointState {
   lifecycle::IdleBudget idle_budget{};               // of the pool
   std::vector<base::Handle> multiplexed{};           // connections that speak HTTP/2, or are to
   bool speaks_h2 = false;                            // `auto`: what the last handshake has agreed on
+  std::uint32_t manner = 0;                          // of the connections that are lent: BackendView::manner_number
   lifecycle::IdleLimit idle_limit{};                 // how long it keeps the connections of the pool
   base::Instant drain_until = base::Instant::max();  // while it drains
   base::Instant bound_until =
@@ -79,6 +80,14 @@ struct EndpointState {
   }
 };
 
+// All that makes a connection what it is, besides its address. Connections of another manner are not lent.
+struct Manner {
+  std::string tls;  // wire::ClientContext::fingerprint(); "": plain
+  routes::BackendProtocol protocol = routes::BackendProtocol::http1;
+  routes::ProxyProtocol proxy_protocol = routes::ProxyProtocol::off;
+  friend bool operator==(const Manner&, const Manner&) = default;
+};
+
 // One backend in this worker.
 struct BackendView {
   std::string name;
@@ -89,6 +98,8 @@ struct BackendView {
   routes::EndpointLimitsModel limits;
   base::Duration drain_deadline{};
   bool sticky = false;
+  Manner manner;
+  std::uint32_t manner_number = 0;           // counts its changes
   std::shared_ptr<const CheckTarget> check;  // null: its endpoints are not checked
   lifecycle::HoldQueue queue;
   lifecycle::RetryBudget retry_budget;
@@ -140,6 +151,7 @@ class Endpoints {
  private:
   base::Handle view_named(const std::string& name);
   void take_list(base::Handle view, const EndpointList& list);
+  void take_manner(BackendView& view, const LocalSnapshot& snapshot, std::uint32_t backend);
   void begin_anew(EndpointState& endpoint);  // it had left, with work that it still has
   void leave(base::Handle endpoint);
   void drain_or_not(EndpointState& endpoint, bool was_draining);

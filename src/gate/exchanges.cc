@@ -180,7 +180,8 @@ void Exchanges::choose(Exchange& exchange) {
     }
     const auto opened =
         back.open(chosen, exchange.self,
-                  {backend.model, tls_for(exchange), proxy_header(exchange, backend.model.proxy_protocol)});
+                  {backend.model, tls_for(exchange), proxy_header(exchange, backend.model.proxy_protocol),
+                   exchange.snapshot->manners[exchange.backend_index]});
     if (opened) {
       step(exchange, Event::connect);
       exchange.back = &back;

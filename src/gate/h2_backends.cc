@@ -95,8 +95,8 @@ BackendConnection* H2Backends::connecting(EndpointState& endpoint) {
 }
 
 base::Result<Handle> H2Backends::open(Handle endpoint_handle, Handle exchange, const BackendTarget& target) {
-  EndpointState& endpoint = *core_.endpoints->find(endpoint_handle);
-  BackendConnection* connection = connecting(endpoint);
+  EBB_FIND(endpoint, core_.endpoints->find(endpoint_handle), base::fail(Cause::internal, "endpoint"));
+  BackendConnection* connection = target.preface.empty() ? connecting(endpoint) : nullptr;
   if (connection == nullptr) {
     const auto opened = core_.backends->connect(endpoint_handle, target);
     if (!opened) return std::unexpected(opened.error());
@@ -118,6 +118,9 @@ void H2Backends::make_session(BackendConnection& connection) {
   connection.h2 = std::make_unique<H2BackendSession>(*this, connection.self, limits);
   EBB_FIND(endpoint, core_.endpoints->find(connection.endpoint));
   endpoint.multiplexed.push_back(connection.self);
+  // It serves those that it was opened for, and no more.
+  if (connection.for_one) connection.h2->retire(Cause::close_requested);
+  if (connection.manner != endpoint.manner) connection.h2->retire(Cause::backend_changed);
 }
 
 H2Call& H2Backends::add_call(BackendConnection& connection, Handle exchange) {

@@ -116,6 +116,8 @@ class ClientContext {
   virtual ~ClientContext() = default;
   // Seconds since the epoch at which our certificate expires; INT64_MAX without one.
   virtual std::int64_t certificate_expiry() const = 0;
+  // A digest of all options: contexts with the same one make connections of the same kind.
+  virtual const std::string& fingerprint() const = 0;
 };
 
 struct PeerCertificate {

@@ -8,6 +8,44 @@
 
 namespace ebb::wire {
 
+namespace {
+
+// Each part with its length before it, so that no two lists of parts look the same.
+class Fingerprint {
+ public:
+  void add(std::string_view part) {
+    text_ += std::to_string(part.size());
+    text_ += ':';
+    text_ += part;
+  }
+  std::string digest() const {
+    std::string digest(EVP_MAX_MD_SIZE, '\0');
+    unsigned int size = 0;
+    EBB_ASSERT(EVP_Digest(text_.data(), text_.size(), reinterpret_cast<unsigned char*>(digest.data()), &size,
+                          EVP_sha256(), nullptr) == 1);
+    digest.resize(size);
+    return digest;
+  }
+
+ private:
+  std::string text_;
+};
+
+std::string fingerprint_of(const ClientOptions& options) {
+  Fingerprint fingerprint;
+  fingerprint.add(std::to_string(static_cast<int>(options.proof)));
+  fingerprint.add(options.authorities.pem);
+  fingerprint.add(options.verified_name);
+  fingerprint.add(options.server_name);
+  fingerprint.add(options.certificate ? options.certificate->certificate_pem : "");
+  fingerprint.add(options.certificate ? options.certificate->key_pem : "");
+  for (const std::string& protocol : options.alpn) fingerprint.add(protocol);
+  fingerprint.add(options.resume ? "resume" : "");
+  return fingerprint.digest();
+}
+
+}  // namespace
+
 void SessionShelf::put(SessionPointer session) {
   SessionPointer oldest;  // freed outside the lock
   std::lock_guard lock(mutex_);
@@ -49,6 +87,7 @@ std::expected<std::shared_ptr<const ClientContext>, std::string> OpensslClientCo
   if (options.certificate) {
     if (auto used = context->use_own_certificate(*options.certificate); !used) return std::unexpected(used.error());
   }
+  context->fingerprint_ = fingerprint_of(options);
   return context;
 }
 

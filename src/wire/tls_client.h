@@ -29,6 +29,7 @@ class OpensslClientContext final : public ClientContext {
  public:
   static std::expected<std::shared_ptr<const ClientContext>, std::string> build(const ClientOptions& options);
   std::int64_t certificate_expiry() const override { return certificate_expiry_; }
+  const std::string& fingerprint() const override { return fingerprint_; }
 
   SslPointer new_session() const;
   // To be called when the handshake of a session is done.
@@ -47,6 +48,7 @@ class OpensslClientContext final : public ClientContext {
   SslContextPointer context_;
   std::string server_name_;
   std::int64_t certificate_expiry_ = INT64_MAX;
+  std::string fingerprint_;
   mutable SessionShelf sessions_;
 };
 

@@ -1,14 +1,19 @@
 """The PROXY protocol, in from hops that are trusted and out to endpoints that want it, with HAProxy as the other side."""
 
+import contextlib
 import socket
+import ssl
 import struct
 import subprocess
+import threading
 
 import pytest
 
 import awkward
+import http2
 from http1 import PATIENCE, dial, request, trusting_context
 from router import PORTS, configuration, wait_until
+from router import backend as backend_of
 
 SIGNATURE = b"\r\n\r\n\x00\r\nQUIT\n"
 
@@ -158,3 +163,47 @@ def test_haproxy_behind_us_learns_who_the_client_is(router, backend, haproxy, ve
             stream.send(request(Connection="close"))
             assert stream.read_response().body == b"behind"
         assert service.requests[-1].get("X-Seen-Port") == str(mine)
+
+
+@pytest.mark.parametrize("protocol", ["h2c", "h2", "auto"])
+def test_each_request_to_an_http2_endpoint_has_its_own_clients_header(router, backend, certificates, protocol):
+    """Three clients ask at once. What an endpoint hears on a connection is the request of the client that the header names, and
+    no other; the connection ends with it."""
+    pair, together = certificates("again", "ecdsa", "again.internal"), threading.Barrier(3)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(pair["cert"], pair["key"])
+    context.set_alpn_protocols(["h2"])
+
+    def serve(stream, known):
+        header = b""
+        while not header.endswith(b"\r\n"):  # not a byte more: what follows belongs to TLS
+            header += stream.socket.recv(1)
+        together.wait(PATIENCE)  # all three wait for a connection before the first of them is there
+        connection = stream.socket if protocol == "h2c" else context.wrap_socket(stream.socket, server_side=True)
+        peer = http2.Peer(connection, client=False)
+        peer.wait_for(lambda: any(half.whole for half in peer.halves.values()))
+        for half in list(peer.halves.values()):
+            known.requests.append((header.split()[2].decode(), half.get("x-forwarded-for")))
+            http2.reply(peer, half, b"fine")
+        peer.read_to_end()
+        known.requests.append("closed")
+        if connection is not stream.socket:
+            connection.close()
+
+    service = backend(serve)
+    # The time to connect includes the handshake, which each of the three begins when all are there.
+    settings = configuration(backends=[backend_of(service.port, protocol=protocol, proxy_protocol="v1", timeouts={"connect": "1m"})])
+    settings["listeners"][0]["proxy_protocol"] = {"from": ["127.0.0.0/8"]}
+    if protocol != "h2c":
+        settings["backends"][0]["tls"] = {"ca": pair["cert"], "name": "again.internal"}
+        settings["routes"][0]["tls"] = "reencrypt"
+    one = router(settings)
+    with contextlib.ExitStack() as stack:
+        clients = {f"192.0.2.{number}": stack.enter_context(one.dial()) for number in (1, 2, 3)}
+        for source, client in clients.items():
+            client.send(v1(source) + request())
+        for client in clients.values():
+            assert client.read_response().body == b"fine"
+    wait_until(lambda: service.requests.count("closed") == 3, what="the end of three connections")
+    named = [seen for seen in service.requests if seen != "closed"]
+    assert sorted(named) == [(source, source) for source in sorted(clients)]

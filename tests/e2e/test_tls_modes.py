@@ -1,12 +1,17 @@
 """One port for all: TLS that ends here, TLS that goes on to the backend anew, TLS that is passed through unread."""
 
+import pathlib
+import shutil
+import socket
 import ssl
 import subprocess
+import threading
 
 import pytest
 
 import awkward
-from http1 import Closed, Stream, dial, request, trusting_context
+import http2
+from http1 import PATIENCE, Closed, Stream, dial, request, response, trusting_context
 from router import PORTS, configuration, endpoint, wait_until
 
 
@@ -148,8 +153,12 @@ def test_passthrough_listener_refuses_names_that_nobody_serves(router, shared_po
     wait_until(lambda: one.metric("ebbgate_connections_closed_total", cause="client_tls_name_refused") == 1)
 
 
+PATIENT = {"connect": "1m"}  # the time to connect includes the handshake: a busy machine makes no connection a second time
+
+
 def reencrypting(service, **tls):
     settings = configuration(service.port)
+    settings["backends"][0]["timeouts"] = PATIENT
     settings["backends"][0]["tls"] = tls
     settings["routes"][0]["tls"] = "reencrypt"
     return settings
@@ -225,3 +234,155 @@ def test_a_certificate_of_passthrough_backend_is_never_needed_here(router, share
         wait_until(lambda: shown_name(one.port(), "through.test") == "edge.test", what="the new routes")
         client.send(request(host="through.test"))
         assert client.read_response().body == b"through"
+
+
+def either_way(serve, certificate, **options):
+    """With TLS for connections that begin with a handshake, plain for others; `backend.kinds` tells which came."""
+    secured = over_tls(serve, certificate, **options)
+
+    def kind(stream, backend):
+        backend.kinds.append("tls" if stream.socket.recv(1, socket.MSG_PEEK) == b"\x16" else "plain")
+        (secured if backend.kinds[-1] == "tls" else serve)(stream, backend)
+
+    return kind
+
+
+def applied(one, **sections):
+    """The change is what all workers serve."""
+    generation = one.metric("ebbgate_config_generation")
+    one.change(**sections)
+    wait_until(lambda: one.metric("ebbgate_config_generation") > generation, what="the new configuration")
+
+
+@pytest.fixture
+def kept(router, backend, certificates):
+    """A router with a pooled connection to an endpoint that takes plain connections and TLS; change(...) changes its backend."""
+
+    class Kept:
+        pair = certificates("again", "ecdsa", "again.internal")
+
+        def start(self, serve=None, **more):
+            self.service = backend(either_way(serve or awkward.named("here"), self.pair))
+            self.service.kinds = []
+            self.one = router(configuration(backends=[self.behind()]))
+            if more:
+                self.change(**more)
+            assert self.one.get().body == b"here"
+            return self
+
+        def change(self, **more):
+            applied(self.one, routes=[{"name": "all", "backend": "service", **({"tls": "reencrypt"} if "tls" in more else {})}],
+                    backends=[self.behind(**more)])
+
+        def behind(self, timeouts=None, **more):
+            return {"name": "service", "endpoints": [endpoint(self.service.port)], "timeouts": PATIENT | (timeouts or {}), **more}
+
+        def trusting(self, **more):
+            return {"tls": {"ca": self.pair["cert"], "name": "again.internal", **more}}
+
+    return Kept()
+
+
+def test_no_plain_connection_is_used_once_the_backend_has_tls(kept):
+    kept.start()
+    kept.change(**kept.trusting())
+    assert kept.one.get().body == b"here"
+    assert kept.service.kinds == ["plain", "tls"]
+    kept.change()
+    assert kept.one.get().body == b"here"
+    assert kept.service.kinds == ["plain", "tls", "plain"]
+    assert kept.one.metric("ebbgate_connections_closed_total", side="backend", cause="backend_changed") == 2
+
+
+def test_a_plain_connection_that_is_busy_when_tls_comes_closes_after_its_answer(kept):
+    slow = threading.Event()
+
+    def answer(asked):
+        if asked.target == "/slow":
+            slow.wait(PATIENCE)
+        return response(b"here")
+
+    kept.start(awkward.answering(answer))
+    with kept.one.dial() as client:
+        client.send(request(target="/slow"))
+        kept.service.wait_for_requests(2)
+        kept.change(**kept.trusting())
+        slow.set()
+        assert client.read_response().body == b"here"
+        wait_until(lambda: not kept.service.threads[1].is_alive(), what="the end of the plain connection")
+    assert kept.one.get().body == b"here"
+    assert kept.service.kinds == ["plain", "tls"]
+
+
+@pytest.mark.parametrize("change", ["ca", "name"])
+def test_a_connection_that_was_proven_otherwise_is_not_used(kept, certificates, change):
+    kept.start(**kept.trusting())
+    other = certificates("other", "ecdsa", "other.test")
+    kept.change(**kept.trusting(**({"ca": other["cert"]} if change == "ca" else {"name": "else.test"})))
+    answer = kept.one.get()
+    assert answer.status == 502 and b"backend_tls_untrusted" in answer.body
+    assert len(kept.service.requests) == 1
+
+
+def test_an_authority_that_is_replaced_in_its_file_closes_what_it_has_vouched_for(kept, certificates, tmp_path):
+    authority = tmp_path / "authority.pem"
+    shutil.copy(kept.pair["cert"], authority)
+    kept.start(**kept.trusting(ca=str(authority)))
+    changed = lambda: kept.one.metric("ebbgate_connections_closed_total", side="backend", cause="backend_changed")  # noqa: E731
+    other = certificates("other", "ecdsa", "other.test")
+    authority.write_bytes(pathlib.Path(other["cert"]).read_bytes())
+    wait_until(lambda: changed() == 1, what="the end of the pooled connection")
+    answer = kept.one.get()
+    assert answer.status == 502 and b"backend_tls_untrusted" in answer.body
+    authority.write_bytes(pathlib.Path(kept.pair["cert"]).read_bytes())
+    wait_until(lambda: kept.one.get().status == 200, what="the old authority")
+    assert len(kept.service.requests) == 2
+
+
+def test_a_new_certificate_of_ours_is_shown_to_the_endpoint(kept, certificates):
+    kept.start(**kept.trusting())
+    ours = certificates("ours", "ecdsa", "router.test")
+    kept.change(**kept.trusting(cert=ours["cert"], key=ours["key"]))
+    assert kept.one.get().body == b"here"
+    assert kept.service.kinds == ["tls", "tls"]
+
+
+def test_a_change_of_something_else_keeps_the_connection(kept):
+    kept.start(**kept.trusting())
+    kept.change(retries=1, timeouts={"response": "20s"}, **kept.trusting())
+    assert kept.one.get().body == b"here"
+    assert kept.service.kinds == ["tls"]
+
+
+def test_an_http2_connection_takes_no_stream_of_the_new_manner(router, backend):
+    """One request runs on it while the backend's PROXY header is switched on."""
+    def serve(stream, known):
+        plain = stream.socket.recv(3, socket.MSG_PEEK) == b"PRI"
+        known.kinds.append("plain" if plain else "header")
+        if not plain:
+            while stream.socket.recv(1) != b"\n":
+                pass
+        http2.serving(answer)(stream, known)
+
+    def answer(peer, asked):
+        if asked.target == "/slow":
+            slow.append((peer, asked))
+        else:
+            http2.reply(peer, asked, b"here")
+
+    slow, service = [], backend(serve)
+    service.kinds = []
+
+    def to(**more):
+        return [{"name": "service", "protocol": "h2c", "endpoints": [endpoint(service.port)], **more}]
+
+    one = router(configuration(backends=to()))
+    with one.dial() as client:
+        client.send(request(target="/slow"))
+        service.wait_for_requests(1)
+        applied(one, backends=to(proxy_protocol="v1"))
+        assert one.get().body == b"here"
+        http2.reply(*slow[0], b"slow")
+        assert client.read_response().body == b"slow"
+        wait_until(lambda: not service.threads[1].is_alive(), what="the end of the old connection")
+    assert service.kinds == ["plain", "header"]
