@@ -25,8 +25,10 @@ struct ListenerState {
   base::Label label = 0;
   std::shared_ptr<const wire::ServerContext> tls;  // of the newest snapshot; null: plain
   reactor::ListenerId id;
+  base::Address address{};       // of its socket: the model's, or a narrower one that was open before
   routes::AddressSet proxies{};  // peers that begin with a header of the PROXY protocol
   bool looks_at_names = false;   // some TLS is passed through: the ClientHello decides
+  bool prepared = false;         // for a configuration that is not applied yet: serves nobody
   bool closing = false;          // left the configuration; connections that waited in its queue are still taken
   std::shared_ptr<WaitingClients> waiting =
       std::make_shared<WaitingClients>();  // stays with the listener over configurations

@@ -1,10 +1,12 @@
 #include "gate/datagrams.h"
 
 #include <algorithm>
+#include <cstring>
 #include <span>
 #include <utility>
 
 #include "gate/balance.h"
+#include "gate/bind_overlap.h"
 
 namespace ebb::gate {
 
@@ -14,37 +16,51 @@ using reactor::DatagramSent;
 
 // ---- listeners ---------------------------------------------------------------------------------------------------
 
-void Datagrams::change_listeners(const LocalSnapshot& snapshot, std::vector<std::string>& problems) {
-  std::vector<Handle> unlisted = open_listeners();
-  std::vector<const routes::Listener*> missing;
-  for (const routes::Listener& wanted : snapshot.snapshot().listeners()) {
-    if (wanted.model.protocol != routes::Protocol::udp) continue;
-    const auto known = std::find_if(unlisted.begin(), unlisted.end(),
-                                    [&](Handle handle) { return listeners_.find(handle)->bind == wanted.model.bind; });
-    if (known == unlisted.end()) {
-      missing.push_back(&wanted);
-      continue;
-    }
-    Listener& listener = *listeners_.find(*known);
-    listener.label = wanted.label;
-    listener.backend = wanted.backend;
-    unlisted.erase(known);
-  }
-  for (const Handle handle : unlisted) close_listener(handle);
-  for (const routes::Listener* wanted : missing) open_listener(*wanted, problems);
+std::string cannot_open(const routes::ListenerModel& listener, const base::Error& error) {
+  return "listener " + listener.name + " at " + listener.bind.text() + " cannot be opened: " + error.where + ": " +
+         std::strerror(error.sys);
 }
 
-void Datagrams::open_listener(const routes::Listener& wanted, std::vector<std::string>& problems) {
-  const Handle handle = listeners_.emplace(
-      Listener{.bind = wanted.model.bind, .label = wanted.label, .backend = wanted.backend, .socket = {}});
-  const auto opened = core_.reactor.bind_datagrams(wanted.model.bind, {owner_datagrams, handle});
+void Datagrams::prepare_listeners(const routes::Snapshot& next, std::vector<std::string>& problems) {
+  const std::vector<Handle> open = open_listeners();
+  for (const routes::Listener& wanted : next.listeners()) {
+    if (wanted.model.protocol != routes::Protocol::udp) continue;
+    const auto has_address = [&](Handle handle) { return listeners_.find(handle)->bind == wanted.model.bind; };
+    if (std::none_of(open.begin(), open.end(), has_address)) prepare_listener(wanted.model, problems);
+  }
+}
+
+void Datagrams::prepare_listener(const routes::ListenerModel& wanted, std::vector<std::string>& problems) {
+  const Handle handle = listeners_.emplace(Listener{.bind = wanted.bind, .socket = {}, .prepared = true});
+  const auto opened = core_.reactor.bind_datagrams(wanted.bind, {owner_datagrams, handle});
   if (opened) {
     listeners_.find(handle)->socket = *opened;
     return;
   }
-  problems.push_back("listener " + wanted.model.name + " at " + wanted.model.bind.text() +
-                     " cannot be opened: " + opened.error().where);
+  problems.push_back(cannot_open(wanted, opened.error()));
   listeners_.erase(handle);
+}
+
+void Datagrams::abandon_listeners() {
+  for (const Handle handle : listeners(true)) close_listener(handle);
+}
+
+void Datagrams::change_listeners(const LocalSnapshot& snapshot) {
+  std::vector<Handle> unlisted = open_listeners();
+  const std::vector<Handle> prepared = listeners(true);
+  unlisted.insert(unlisted.end(), prepared.begin(), prepared.end());
+  for (const routes::Listener& wanted : snapshot.snapshot().listeners()) {
+    if (wanted.model.protocol != routes::Protocol::udp) continue;
+    const auto known = std::find_if(unlisted.begin(), unlisted.end(),
+                                    [&](Handle handle) { return listeners_.find(handle)->bind == wanted.model.bind; });
+    if (known == unlisted.end()) continue;  // prepare_listeners() has opened all that were missing
+    Listener& listener = *listeners_.find(*known);
+    listener.label = wanted.label;
+    listener.backend = wanted.backend;
+    listener.prepared = false;
+    unlisted.erase(known);
+  }
+  for (const Handle handle : unlisted) close_listener(handle);
 }
 
 void Datagrams::close_listener(Handle handle) {
@@ -57,10 +73,19 @@ void Datagrams::close_listeners() {
   for (const Handle handle : open_listeners()) close_listener(handle);
 }
 
-std::vector<Handle> Datagrams::open_listeners() const {
-  std::vector<Handle> open;
-  listeners_.for_each([&open](Handle handle, const Listener&) { open.push_back(handle); });
-  return open;
+std::vector<Handle> Datagrams::listeners(bool prepared) const {
+  std::vector<Handle> found;
+  listeners_.for_each([&](Handle handle, const Listener& listener) {
+    if (listener.prepared == prepared) found.push_back(handle);
+  });
+  return found;
+}
+
+Handle Datagrams::covering(const base::Address& address) const {
+  for (const Handle handle : open_listeners()) {
+    if (bind_covers(listeners_.find(handle)->bind, address)) return handle;
+  }
+  return {};
 }
 
 // ---- datagrams ---------------------------------------------------------------------------------------------------
@@ -71,13 +96,17 @@ void Datagrams::on_datagram(base::Owner owner, const reactor::Datagram& datagram
 }
 
 void Datagrams::from_client(Handle handle, const reactor::Datagram& datagram) {
+  EBB_FIND(listener, listeners_.find(handle));
+  if (listener.prepared) {
+    if (const Handle open = covering(listener.bind)) from_client(open, datagram);
+    return;
+  }
   core_.counters.datagrams.client_in += 1;
   core_.counters.client_bytes_in += datagram.bytes.size();
   if (core_.stopping) {
     core_.counters.datagrams.while_stopping += 1;
     return;
   }
-  const Listener& listener = *listeners_.find(handle);
   const FlowKey key{handle, datagram.peer, datagram.local};
   Flow* known = flows_.find(key);
   Flow& flow = known != nullptr ? *known : begin(key);

@@ -17,12 +17,18 @@ namespace ebb::gate {
 // Of one worker, each with a descriptor; the one used least recently makes room.
 inline constexpr std::size_t flows_most = 16384;
 
+// With the listener, its address and the reason.
+std::string cannot_open(const routes::ListenerModel& listener, const base::Error& error);
+
 class Datagrams {
  public:
   explicit Datagrams(Core& core) : core_(core), flows_(core.random.next()) {}
 
-  // By difference: a listener that stays keeps its socket and its flows. What cannot be opened comes back in words.
-  void change_listeners(const LocalSnapshot& snapshot, std::vector<std::string>& problems);
+  // By difference: a listener that stays keeps its socket and its flows. Those that are new are opened before; what
+  // cannot be opened comes back in words.
+  void prepare_listeners(const routes::Snapshot& next, std::vector<std::string>& problems);
+  void abandon_listeners();
+  void change_listeners(const LocalSnapshot& snapshot);
 
   void on_datagram(base::Owner owner, const reactor::Datagram& datagram);
   void on_unreachable(base::Handle flow, reactor::DatagramSocketId socket, base::Cause cause);
@@ -59,14 +65,18 @@ class Datagrams {
     base::Label label = 0;
     std::uint32_t backend = routes::no_backend;  // of the current snapshot
     reactor::DatagramSocketId socket;
+    bool prepared = false;  // for a configuration that is not applied yet: a wider one may serve what it gets
   };
   using Event = lifecycle::FlowLife::Event;
   using State = lifecycle::FlowLife::State;
 
-  void open_listener(const routes::Listener& wanted, std::vector<std::string>& problems);
+  void prepare_listener(const routes::ListenerModel& wanted, std::vector<std::string>& problems);
   void close_listener(base::Handle handle);
   void close_listeners();
-  std::vector<base::Handle> open_listeners() const;
+  std::vector<base::Handle> listeners(bool prepared) const;
+  std::vector<base::Handle> open_listeners() const { return listeners(false); }
+  // The open one that would get its datagrams, if no socket were bound to the address itself.
+  base::Handle covering(const base::Address& address) const;
 
   void from_client(base::Handle listener, const reactor::Datagram& datagram);
   void from_endpoint(base::Handle flow, const reactor::Datagram& datagram);

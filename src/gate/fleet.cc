@@ -11,6 +11,7 @@
 #include <latch>
 #include <mutex>
 
+#include "gate/bind_overlap.h"
 #include "reactor/sockets.h"
 
 namespace ebb::gate {
@@ -88,27 +89,42 @@ void Fleet::ask_all(const std::function<void(Worker&)>& question) {
   answered.wait();
 }
 
-std::vector<std::string> Fleet::apply(const Configuration& configuration) {
+// Workers share their addresses by SO_REUSEPORT, and would do so with another router; so each address that is new is
+// tried without it. Not where a listener of our own is in the way: only the workers can tell then.
+std::vector<std::string> Fleet::try_addresses(const routes::Snapshot& next, std::vector<Bound>& wanted) const {
   std::vector<std::string> problems;
-  std::vector<Bound> wanted;
-  for (const routes::Listener& listener : configuration.snapshot->listeners()) {
+  for (const routes::Listener& listener : next.listeners()) {
     const base::Address& address = listener.model.bind;
-    wanted.push_back({address, socket_type(listener.model)});
-    if (std::find(bound_.begin(), bound_.end(), wanted.back()) != bound_.end()) continue;
-    const int error = reactor::try_bind(address, wanted.back().type);
+    const int type = socket_type(listener.model);
+    wanted.push_back({address, type});
+    const auto overlaps = [&](const Bound& ours) { return ours.type == type && binds_overlap(ours.address, address); };
+    if (std::any_of(bound_.begin(), bound_.end(), overlaps)) continue;
+    const int error = reactor::try_bind(address, type);
     if (error == 0) continue;
     problems.push_back("listener " + listener.model.name + " cannot bind " + address.text() + ": " +
                        std::strerror(error));
   }
-  if (problems.empty()) {
-    std::mutex mutex;
-    ask_all([&](Worker& worker) {
-      std::vector<std::string> found = worker.apply(configuration);
-      std::lock_guard lock(mutex);
-      problems.insert(problems.end(), found.begin(), found.end());
-    });
-    bound_ = std::move(wanted);
+  return problems;
+}
+
+std::vector<std::string> Fleet::apply(const Configuration& configuration) {
+  std::vector<Bound> wanted;
+  std::vector<std::string> problems = try_addresses(*configuration.snapshot, wanted);
+  if (!problems.empty()) return problems;
+  std::mutex mutex;
+  ask_all([&](Worker& worker) {
+    std::vector<std::string> found = worker.prepare(configuration);
+    std::lock_guard lock(mutex);
+    problems.insert(problems.end(), found.begin(), found.end());
+  });
+  if (!problems.empty()) {
+    ask_all([](Worker& worker) { worker.abandon(); });
+    std::sort(problems.begin(), problems.end());
+    problems.erase(std::unique(problems.begin(), problems.end()), problems.end());  // of several workers
+    return problems;
   }
+  ask_all([](Worker& worker) { worker.commit(); });
+  bound_ = std::move(wanted);
   return problems;
 }
 

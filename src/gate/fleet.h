@@ -31,8 +31,8 @@ class Fleet {
   const char* io_name() const;
   std::size_t size() const { return members_.size(); }
 
-  // Waits until every worker has it. Listeners are tried before any worker is told: if one cannot be bound, nothing
-  // changes and the reasons come back.
+  // Waits until every worker has it, or none: each prepares it first, and if one cannot (a listener that does not bind,
+  // no descriptor left), nothing changes and the reasons come back.
   std::vector<std::string> apply(const Configuration& configuration);
 
   // Every worker gets it, in the order of these calls and of apply().
@@ -64,6 +64,7 @@ class Fleet {
   Fleet();
   Siblings siblings_of(std::size_t self, std::size_t count);
   void ask_all(const std::function<void(Worker&)>& question);
+  std::vector<std::string> try_addresses(const routes::Snapshot& next, std::vector<Bound>& wanted) const;
 
   ClientLimits client_limits_;  // used by the members
   std::vector<Member> members_;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "gate/bind_overlap.h"
+
 namespace ebb::gate {
 
 using base::Cause;
@@ -60,74 +62,124 @@ observe::LogFormat log_format(routes::LogFormat format) {
 }
 
 std::vector<std::string> Worker::apply(Configuration configuration) {
+  std::vector<std::string> problems = prepare(std::move(configuration));
+  if (problems.empty()) {
+    commit();
+  } else {
+    abandon();
+  }
+  return problems;
+}
+
+std::vector<std::string> Worker::prepare(Configuration configuration) {
   std::vector<std::string> problems;
-  SnapshotRef next(new LocalSnapshot(std::move(configuration), snapshots_alive_));
+  prepared_ = Prepared{.configuration = std::move(configuration), .listeners = {}};
+  prepare_listeners(problems);
+  datagrams_.prepare_listeners(*prepared_->configuration.snapshot, problems);
+  return problems;
+}
+
+void Worker::abandon() {
+  for (const Handle handle : std::exchange(prepared_->listeners, {})) {
+    core_.reactor.close_listener((*listeners_.find(handle))->id);
+  }
+  datagrams_.abandon_listeners();
+  prepared_.reset();
+}
+
+void Worker::commit() {
+  SnapshotRef next(new LocalSnapshot(std::move(prepared_->configuration), snapshots_alive_));
   endpoints_.enter(*next);
   core_.current = next;
   core_.log_format = log_format(next->model().access_log.format);
   core_.counters.generation = next->snapshot().generation();
-  change_listeners(*next, problems);
-  datagrams_.change_listeners(*next, problems);
   core_.reactor.blocks().set_budget(next->model().limits.buffers);
+  change_listeners(*next);
+  datagrams_.change_listeners(*next);
+  prepared_.reset();
   bury();
-  return problems;
 }
 
 namespace {
 
-std::shared_ptr<ListenerState> make_listener(const LocalSnapshot& snapshot, std::size_t index, reactor::ListenerId id) {
-  const routes::Listener& listener = snapshot.snapshot().listeners()[index];
+std::shared_ptr<ListenerState> make_listener(const Configuration& configuration, std::size_t index) {
+  const routes::Listener& listener = configuration.snapshot->listeners()[index];
   return std::make_shared<ListenerState>(
       ListenerState{.model = listener.model,
                     .label = listener.label,
-                    .tls = snapshot.configuration().tls[index],
-                    .id = id,
+                    .tls = configuration.tls[index],
+                    .id = {},
+                    .address = listener.model.bind,
                     .proxies = routes::AddressSet(listener.model.proxy_protocol_from),
-                    .looks_at_names = snapshot.snapshot().passes_tls_through()});
+                    .looks_at_names = configuration.snapshot->passes_tls_through()});
+}
+
+// Which of the wanted listeners a socket at this address serves: its own, or one that has its address in it.
+std::optional<std::size_t> served_by(const base::Address& address, const std::vector<routes::Listener>& wanted) {
+  std::optional<std::size_t> covering;
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    if (wanted[i].model.protocol == routes::Protocol::udp) continue;  // of gate/datagrams
+    if (wanted[i].model.bind == address) return i;
+    if (bind_covers(wanted[i].model.bind, address)) covering = i;
+  }
+  return covering;
 }
 
 }  // namespace
 
-// A listener is known by its address: one that stays keeps its socket and gets the new certificates; its connections
-// keep what they began with.
-void Worker::change_listeners(const LocalSnapshot& snapshot, std::vector<std::string>& problems) {
-  std::vector<Handle> unlisted = open_listeners();
-  const std::vector<routes::Listener>& wanted = snapshot.snapshot().listeners();
-  std::vector<std::size_t> missing;
+void Worker::prepare_listeners(std::vector<std::string>& problems) {
+  const Configuration& next = prepared_->configuration;
+  const std::vector<routes::Listener>& wanted = next.snapshot->listeners();
+  const std::vector<Handle> open = open_listeners();
   for (std::size_t i = 0; i < wanted.size(); ++i) {
-    if (wanted[i].model.protocol == routes::Protocol::udp) continue;  // of gate/datagrams
-    const auto known = std::find_if(unlisted.begin(), unlisted.end(), [&](Handle handle) {
-      return (*listeners_.find(handle))->model.bind == wanted[i].model.bind;
-    });
-    if (known == unlisted.end()) {
-      missing.push_back(i);
-      continue;
-    }
-    // Connections hold the old state; a new one takes its place for those to come.
-    std::shared_ptr<ListenerState>& place = *listeners_.find(*known);
-    const std::shared_ptr<WaitingClients> waiting = place->waiting;
-    place = make_listener(snapshot, i, place->id);
-    place->waiting = waiting;
-    unlisted.erase(known);
-  }
-  for (const Handle handle : unlisted) close_listener(handle);
-  for (const std::size_t i : missing) {
+    const routes::ListenerModel& model = wanted[i].model;
+    if (model.protocol == routes::Protocol::udp) continue;  // of gate/datagrams
+    const auto has_address = [&](Handle handle) { return (*listeners_.find(handle))->address == model.bind; };
+    if (std::any_of(open.begin(), open.end(), has_address)) continue;
     const Handle handle = listeners_.emplace();
-    const auto opened = core_.reactor.listen(wanted[i].model.bind, {owner_listener, handle});
+    const auto opened = core_.reactor.prepare_listener(model.bind, {owner_listener, handle});
     if (!opened) {
-      problems.push_back("listener " + wanted[i].model.name + " at " + wanted[i].model.bind.text() +
-                         " cannot be opened: " + opened.error().where);
+      problems.push_back(cannot_open(model, opened.error()));
       listeners_.erase(handle);
       continue;
     }
-    *listeners_.find(handle) = make_listener(snapshot, i, *opened);
+    std::shared_ptr<ListenerState>& place = *listeners_.find(handle);
+    place = make_listener(next, i);
+    place->id = *opened;
+    place->prepared = true;
+    prepared_->listeners.push_back(handle);
+  }
+}
+
+// A listener is known by its address: one that stays keeps its socket and gets the new certificates; its connections
+// keep what they began with. One that a wider listener has taken the place of keeps its socket too and serves that one:
+// closing it would lose connections that are being made.
+void Worker::change_listeners(const LocalSnapshot& snapshot) {
+  const std::vector<routes::Listener>& wanted = snapshot.snapshot().listeners();
+  for (const Handle handle : open_listeners()) {
+    std::shared_ptr<ListenerState>& place = *listeners_.find(handle);
+    const auto index = served_by(place->address, wanted);
+    if (!index) {
+      close_listener(handle);
+      continue;
+    }
+    // Connections hold the old state; a new one takes its place for those to come.
+    const std::shared_ptr<ListenerState> before = std::exchange(place, make_listener(snapshot.configuration(), *index));
+    place->id = before->id;
+    place->address = before->address;
+    place->waiting = before->waiting;
+  }
+  for (const Handle handle : prepared_->listeners) {
+    ListenerState& listener = **listeners_.find(handle);
+    listener.prepared = false;
+    core_.reactor.start_listener(listener.id);
   }
 }
 
 std::vector<Handle> Worker::open_listeners() const {
   std::vector<Handle> open;
   listeners_.for_each([&open](Handle handle, const std::shared_ptr<ListenerState>& listener) {
-    if (!listener->closing) open.push_back(handle);
+    if (!listener->closing && !listener->prepared) open.push_back(handle);
   });
   return open;
 }
@@ -203,9 +255,20 @@ void Worker::on_round_end() {
 }
 
 void Worker::on_accepted(Owner owner, reactor::SocketId socket, const base::Address& peer) {
-  std::shared_ptr<ListenerState>* listener = listeners_.find(owner.handle);
+  const std::shared_ptr<ListenerState>* listener = listeners_.find(owner.handle);
+  if (listener != nullptr && (*listener)->prepared) listener = covering((*listener)->address);
   if (listener == nullptr) return core_.reactor.close(socket, reactor::CloseMode::reset);
   clients_.accept(*listener, socket, peer);
+}
+
+// A socket gets connections from when it is bound. Those of a change that was then refused belong to the open listener
+// that has the address in it: without the narrower socket the kernel would have given them to that one.
+const std::shared_ptr<ListenerState>* Worker::covering(const base::Address& address) const {
+  for (const Handle handle : open_listeners()) {
+    const std::shared_ptr<ListenerState>* listener = listeners_.find(handle);
+    if (bind_covers((*listener)->address, address)) return listener;
+  }
+  return nullptr;
 }
 
 void Worker::on_connected(Owner owner) {

@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -57,8 +58,13 @@ class Worker final : public reactor::Handler {
   Worker(reactor::Reactor& reactor, const base::Labels& labels, const WorkerOptions& options);
   ~Worker() override;
 
-  // Swaps the configuration in: routes and endpoints at once, listeners by difference. Open connections stay. What
-  // could not be done (a listener that does not bind) comes back in words.
+  // A configuration comes in two steps, so that all workers take it or none. prepare() does all that can fail, which is
+  // to open the listeners that are new; what could not be done comes back in words. commit() swaps the configuration
+  // in: routes and endpoints at once, listeners by difference. Open connections stay. After abandon() all is as before.
+  std::vector<std::string> prepare(Configuration configuration);
+  void commit();
+  void abandon();
+  // Both steps, for one worker alone.
   std::vector<std::string> apply(Configuration configuration);
 
   // One backend's endpoints alone, between two configurations.
@@ -105,10 +111,12 @@ class Worker final : public reactor::Handler {
   void on_round_end() override;
 
  private:
-  void change_listeners(const LocalSnapshot& snapshot, std::vector<std::string>& problems);
   friend struct MissingRow;
+  void prepare_listeners(std::vector<std::string>& problems);
+  void change_listeners(const LocalSnapshot& snapshot);
   void close_listener(base::Handle handle);
   std::vector<base::Handle> open_listeners() const;
+  const std::shared_ptr<ListenerState>* covering(const base::Address& address) const;
   void bury();
   bool end_broken();
   void send_scheduled();
@@ -132,6 +140,11 @@ class Worker final : public reactor::Handler {
   Datagrams datagrams_;
   Relief relief_;
   base::SlotMap<std::shared_ptr<ListenerState>> listeners_;
+  struct Prepared {
+    Configuration configuration;
+    std::vector<base::Handle> listeners;
+  };
+  std::optional<Prepared> prepared_;
   std::move_only_function<void()> when_quiet_;
 };
 

@@ -103,9 +103,11 @@ void Counters::add(const Counters& other) {
   exchanges += other.exchanges;
   requests_held += other.requests_held;
   buffer_bytes += other.buffer_bytes;
-  // Snapshots are shared: workers that hold the same ones do not add up, and neither do generations.
+  // Snapshots are shared: workers that hold the same ones do not add up, and neither do generations. Of these the one
+  // that all serve counts; 0 is a worker that has none yet, or a sum that nothing was added to.
   snapshots_alive = std::max(snapshots_alive, other.snapshots_alive);
-  generation = std::max(generation, other.generation);
+  generation =
+      generation == 0 || other.generation == 0 ? generation + other.generation : std::min(generation, other.generation);
   loop_rounds += other.loop_rounds;
   receives += other.receives;
   sends += other.sends;

@@ -229,7 +229,7 @@ void write_audit(MetricWriter& out, const AuditReport& audit) {
 }
 
 void write_configuration(MetricWriter& out, const Counters& counters) {
-  out.gauge("ebbgate_config_generation", "Number of the configuration that is served.");
+  out.gauge("ebbgate_config_generation", "Number of the configuration that all workers serve.");
   out.sample({}, counters.generation);
   out.gauge("ebbgate_config_snapshots_alive", "Configurations that some exchange still uses.");
   out.sample({}, counters.snapshots_alive);

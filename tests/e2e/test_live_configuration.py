@@ -23,7 +23,7 @@ from router import backend as backend_of
 
 def refused(port, address="127.0.0.1"):
     with socket.socket() as probe:
-        return probe.connect_ex(("127.0.0.1", port)) != 0
+        return probe.connect_ex((address, port)) != 0
 
 
 def listener(name="web", **more):
@@ -172,6 +172,126 @@ def test_listener_is_added_moved_and_removed_while_others_serve(router, backend)
         assert one.port() == first
         bystander.send(request())
         assert bystander.read_response().body == b"in the end"
+
+
+def test_change_that_a_worker_cannot_carry_out_is_refused_whole(router, backend):
+    """One of the new listeners' ports is taken; then there are descriptors for some of them, not for all.
+
+    In between the change is made and taken back: the undefined-behaviour sanitizer opens a pipe to look at an object of a
+    type that it has not yet seen, and reports the object if it cannot. Then it has seen all that opens and closes a listener.
+    """
+    services = [backend(awkward.named(name)) for name in "ab"]
+    one = router(configuration(services[0].port, workers=2))
+    assert one.get().body == b"a"
+    generation, before = one.metric("ebbgate_config_generation"), copy.deepcopy(one.settings)
+    more = [listener(f"extra{number}") for number in range(20)]
+    ports = [int(each["bind"].rsplit(":", 1)[1]) for each in more]
+    wanted = before | {"listeners": before["listeners"] + more, "backends": [backend_of(services[1].port)]}
+
+    def refusal(count):
+        one.write(wanted)
+        refusals = wait_until(lambda: [line for line in one.error_text().splitlines() if "event=config_refused" in line][count - 1:], what="the refusal")
+        assert "listener extra" in refusals[0] and more[-1]["bind"] in refusals[0], refusals
+        return refusals[0]
+
+    def check_that_nothing_changed():
+        assert one.get().body == b"a" and one.metric("ebbgate_config_generation") == generation
+        wait_until(lambda: all(map(refused, ports)), what="the end of what was prepared")
+
+    with socket.create_server(("127.0.0.1", ports[-1])):
+        assert "Address already in use" in refusal(1)
+    check_that_nothing_changed()
+    one.write(wanted)
+    wait_until(lambda: one.get().body == b"b", what="the change")
+    assert not any(map(refused, ports))
+    one.write(before)
+    wait_until(lambda: one.get().body == b"a" and all(map(refused, ports)), what="the way back")
+    generation = one.metric("ebbgate_config_generation")
+    limits = resource.prlimit(one.process.pid, resource.RLIMIT_NOFILE)
+    used = max(map(int, os.listdir(f"/proc/{one.process.pid}/fd")))
+    resource.prlimit(one.process.pid, resource.RLIMIT_NOFILE, (used + 10, limits[1]))
+    assert "Too many open files" in refusal(2)
+    resource.prlimit(one.process.pid, resource.RLIMIT_NOFILE, limits)
+    check_that_nothing_changed()
+
+
+class Callers:
+    """Clients that connect again and again, each for one request, until the block ends."""
+
+    def __init__(self, one, count=4):
+        self.one, self.over, self.answers, self.losses = one, threading.Event(), 0, []
+        self.threads = [threading.Thread(target=self.call) for _ in range(count)]
+
+    def call(self):
+        while not self.over.is_set():
+            try:
+                assert self.one.get().body == b"a"
+                self.answers += 1
+            except (OSError, Closed, AssertionError) as loss:
+                self.losses.append(repr(loss))
+
+    def __enter__(self):
+        for thread in self.threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self.over.set()
+        for thread in self.threads:
+            thread.join()
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_listener_becomes_wider_and_narrower_and_no_connection_is_lost(router, backend, workers):
+    one = router(configuration(backend(awkward.named("a")).port, workers=workers))
+    port, generation = one.port(), 1
+    with Callers(one) as callers:
+        for bind in [f"*:{port}", f"127.0.0.1:{port}", f"0.0.0.0:{port}"] * 3:
+            seen = callers.answers
+            one.change(listeners=[one.settings["listeners"][0] | {"bind": bind}])
+            generation += 1
+            wait_until(lambda: one.metric("ebbgate_config_generation") == generation, what=f"the change to {bind}: {one.error_text()}")
+            wait_until(lambda: callers.answers > seen + 20 or callers.losses, what="answers")
+            wait_until(lambda: refused(port, "127.0.0.2") == bind.startswith("127"), what=f"the reach of {bind}")
+    assert not callers.losses, callers.losses[:5]
+    one.change(listeners=[listener("other")])
+    wait_until(lambda: refused(port), what="the end of the old listener and of all that it left")
+    assert one.get(listener="other").body == b"a"
+
+
+def test_listener_cannot_become_wider_over_anothers_address(router, backend):
+    one = router(configuration(backend(awkward.named("a")).port, workers=2))
+    port = one.port()
+    with socket.socket() as foreign:
+        foreign.bind(("127.0.0.2", port))
+        foreign.listen()
+        one.change(listeners=[one.settings["listeners"][0] | {"bind": f"*:{port}"}])
+        wait_until(lambda: "event=config_refused" in one.error_text(), what="the refusal")
+        assert "listener web at 0.0.0.0:%d cannot be opened: bind: Address already in use" % port in one.error_text(), one.error_text()
+        assert one.get().body == b"a" and one.metric("ebbgate_config_generation") == 1
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_refused_change_to_a_narrower_listener_loses_no_connection(router, backend, workers):
+    """Until it is refused, the narrower socket is there and gets the connections of the one that serves. It is prepared first,
+    then many others, and at last one that cannot be opened, so that it is there for a while."""
+    wide = listener()
+    port = int(wide["bind"].rsplit(":", 1)[1])
+    wide["bind"], other = f"*:{port}", listener("other")
+    one = router(configuration(backend(awkward.named("a")).port, workers=workers, listeners=[wide, other]))
+    narrow = [wide | {"bind": f"127.0.0.1:{port}"}] + [wide | {"name": f"n{each}", "bind": f"127.0.1.{each}:{port}"} for each in range(1, 200)]
+    taken = one.port("other")
+    with socket.socket() as foreign, Callers(one) as callers:
+        foreign.bind(("127.0.0.2", taken))
+        foreign.listen()
+        for turn in range(1, 11):
+            seen = callers.answers
+            one.change(listeners=[*narrow, other | {"bind": f"*:{taken}"}])
+            wait_until(lambda: one.error_text().count("event=config_refused") == turn, what="the refusal")
+            one.change(listeners=[wide, other])
+            wait_until(lambda: callers.answers > seen + 20 or callers.losses, what="answers")
+    assert not callers.losses, callers.losses[:5]
+    assert "listener other at 0.0.0.0:%d cannot be opened: bind: Address already in use" % taken in one.error_text()
 
 
 def test_exchange_on_a_removed_listener_is_finished(router, backend):

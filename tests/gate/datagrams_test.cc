@@ -17,6 +17,7 @@ using namespace std::chrono_literals;
 base::Address address(const char* text) { return *base::Address::parse(text); }
 
 const base::Address our_address = address("192.0.2.1:53");
+const base::Address every_address = address("0.0.0.0:53");
 const base::Address first = address("10.0.0.1:53");
 const base::Address second = address("10.0.0.2:53");
 const base::Address client = address("198.51.100.7:4000");
@@ -42,19 +43,21 @@ class DatagramsTest : public testing::Test {
     backend.endpoints = {{.name = "first", .address = first}, {.name = "second", .address = second}};
     return model;
   }
-  void apply(const routes::Model& wanted) {
+  Configuration configuration(const routes::Model& wanted) {
     std::shared_ptr<const routes::Snapshot> snapshot;
-    ASSERT_TRUE(routes::Snapshot::compile(wanted, ++generation_, labels_, snapshot).empty());
+    EXPECT_TRUE(routes::Snapshot::compile(wanted, ++generation_, labels_, snapshot).empty());
     const std::size_t listeners = snapshot->listeners().size();
-    EXPECT_THAT(worker_->apply({.snapshot = std::move(snapshot), .tls = decltype(Configuration::tls)(listeners)}),
-                testing::IsEmpty());
+    return {.snapshot = std::move(snapshot), .tls = decltype(Configuration::tls)(listeners)};
   }
+  void apply(const routes::Model& wanted) { EXPECT_THAT(worker_->apply(configuration(wanted)), testing::IsEmpty()); }
 
   void from_client(std::string_view bytes, const base::Address& peer = client) {
     reactor::DatagramSocketId bound;
     base::Owner owner;
+    // As the kernel chooses: by the whole address before the port alone.
     reactor_.sockets.for_each([&](base::Handle handle, const DatagramReactor::Socket& socket) {
-      if (socket.local != our_address) return;
+      const bool whole = socket.local == our_address;
+      if (!whole && (bound || socket.local != every_address)) return;
       bound = reactor::DatagramSocketId(handle);
       owner = socket.owner;
     });
@@ -260,6 +263,32 @@ TEST_F(DatagramsTest, AMissingRowEndsThatFlowAndNoOther) {
   EXPECT_EQ(worker_->audit().flows, 2u);
   reactor_.pass(1s, *worker_);
   EXPECT_EQ(ended(Cause::internal), 1u);
+}
+
+TEST_F(DatagramsTest, TheOpenListenerServesWhatANarrowerOneTakesBeforeItsTime) {
+  routes::Model wide = model();
+  wide.listeners.front().bind = every_address;
+  apply(wide);
+  from_client("before");  // by the wide one: there is no other
+  EXPECT_THAT(worker_->prepare(configuration(model())), testing::IsEmpty());
+  from_client("meanwhile");
+  from_client("a new flow", address("198.51.100.8:4000"));
+  worker_->abandon();
+  EXPECT_THAT(sent(first), ElementsAre("before", "meanwhile"));
+  EXPECT_THAT(sent(second), ElementsAre("a new flow"));
+  from_endpoint(to(first), "answer");
+  EXPECT_THAT(reactor_.answers, ElementsAre(DatagramReactor::Answer{client, our_address, "answer"}));
+}
+
+TEST_F(DatagramsTest, AListenerOfARefusedChangeServesNobodyElse) {
+  routes::Model moved = model();
+  moved.listeners.front().bind = address("192.0.2.2:53");
+  apply(moved);
+  EXPECT_THAT(worker_->prepare(configuration(model())), testing::IsEmpty());
+  from_client("nobody has asked for that yet");
+  worker_->abandon();
+  EXPECT_THAT(reactor_.to(first), testing::IsEmpty());
+  EXPECT_EQ(worker_->collect().datagrams.flows, 0u);
 }
 
 }  // namespace
