@@ -56,6 +56,8 @@ constexpr Commands::Entry Commands::entries[] = {
     {"disable server", "disable server <bk>/<srv>", "disable a server for maintenance", &Commands::disable_server},
     {"enable server", "enable server <bk>/<srv>", "enable a disabled server", &Commands::enable_server},
     {"get weight", "get weight <bk>/<srv>", "report a server's current weight", &Commands::get_weight},
+    {"set maxconn server", "set maxconn server <bk>/<srv>", "change a server's maxconn setting",
+     &Commands::set_maxconn_server},
     {"set server", "set server <bk>/<srv> [opts]", "change a server's state, weight or address", &Commands::set_server},
     {"set weight", "set weight <bk>/<srv> <weight>", "change a server's weight", &Commands::set_weight},
     {"show backend", "show backend", "list backends in the current running config", &Commands::show_backend},
@@ -79,17 +81,17 @@ constexpr Commands::Entry Commands::entries[] = {
 
 void Commands::run(std::string_view command, Reply reply) {
   const std::vector<std::string> words = split_words(command);
-  const std::string text = fmt::format("{} ", fmt::join(words, " "));
+  // Word by word: a blank that was escaped is part of a word and separates none.
   for (const Entry& entry : entries) {
-    if (!text.starts_with(std::string(entry.words) + " ")) continue;
-    const auto named = static_cast<std::size_t>(std::ranges::count(entry.words, ' ')) + 1;
-    return (this->*entry.run)(Words(words).subspan(named), std::move(reply));
+    const std::vector<std::string> named = split_words(entry.words);
+    if (std::ranges::mismatch(named, words).in1 != named.end()) continue;
+    return (this->*entry.run)(Words(words).subspan(named.size()), std::move(reply));
   }
   const std::string matching = words.empty() ? "" : help_lines(words[0]);
   if (matching.empty()) {
-    return reply("Unknown command. Please enter one of the following commands only:\n" + help_lines(""));
+    return reply(refusal("Unknown command. Please enter one of the following commands only:\n" + help_lines("")));
   }
-  reply("Unknown command, but maybe one of the following ones is a better match:\n" + matching);
+  reply(refusal("Unknown command, but maybe one of the following ones is a better match:\n" + matching));
 }
 
 std::string Commands::help_lines(std::string_view beginning) {
@@ -102,6 +104,8 @@ std::string Commands::help_lines(std::string_view beginning) {
   lines += fmt::format("  {:<40}: list matching or all commands\n", "help [<command>]");
   lines += fmt::format("  {:<40}: toggle interactive mode with prompt\n", "prompt");
   lines += fmt::format("  {:<40}: disconnect\n", "quit");
+  lines += fmt::format("  {:<40}: set presence of severity level in feedback information\n",
+                       "set severity-output [none|number|string]");
   return lines;
 }
 
@@ -124,7 +128,7 @@ bool Commands::find(Words words, Place& place, Reply& reply, std::string_view en
   const std::string_view text = words.empty() ? std::string_view() : words[0];
   const auto refuse = [&](std::string_view with) {
     with.remove_suffix(1);
-    reply(std::string(with) + std::string(end));
+    reply(refusal(std::string(with) + std::string(end)));
     return false;
   };
   RosterRefusal refusal = RosterRefusal::no_backend;
@@ -168,7 +172,7 @@ void Commands::show_stat(Words words, Reply reply) {
       const bool known = proxy || std::ranges::any_of(rows, [&chosen](const StatRow& row) {
                            return row.text(StatColumn::pxname) == chosen[0];
                          });
-      if (!known) return reply("No such proxy.\n");
+      if (!known) return reply(refusal("No such proxy.\n"));
       std::erase_if(rows, [&](const StatRow& row) {
         const bool other_proxy = proxy ? *proxy > 0 && *proxy != row.proxy : row.text(StatColumn::pxname) != chosen[0];
         const bool other_type = type != -1 && (type & (std::int64_t{1} << static_cast<unsigned>(row.kind))) == 0;
@@ -186,7 +190,7 @@ void Commands::show_stat(Words words, Reply reply) {
 
 void Commands::show_servers(Words words, Reply reply, std::string (*view)(const RuntimeScene&, std::string_view)) {
   const std::string backend = words.empty() ? "" : words[0];
-  if (!backend.empty() && sources_.roster->list(backend) == nullptr) return reply("Can't find backend.\n");
+  if (!backend.empty() && sources_.roster->list(backend) == nullptr) return reply(refusal("Can't find backend.\n"));
   with_scene(
       [backend, view, reply = std::move(reply)](const RuntimeScene& scene) mutable { reply(view(scene, backend)); });
 }
@@ -202,17 +206,17 @@ void Commands::set_server(Words words, Reply reply) {
   if (what == "state") return set_state(place, rest.empty() ? "" : rest[0], std::move(reply));
   if (what == "weight") return set_weight_to(place, rest.empty() ? "" : rest[0], std::move(reply));
   if (what == "addr") return set_address(place, rest, std::move(reply));
-  reply("usage: set server <backend>/<server> addr | state | weight\n");
+  reply(refusal("usage: set server <backend>/<server> addr | state | weight\n"));
 }
 
 void Commands::set_state(const Place& place, std::string_view state, Reply reply) {
   const auto found = std::ranges::find(lifecycle::wish_names, state);
   if (found == std::end(lifecycle::wish_names)) {
-    return reply("'set server <srv> state' expects 'ready', 'drain' and 'maint'.\n");
+    return reply(refusal("'set server <srv> state' expects 'ready', 'drain' and 'maint'.\n"));
   }
   const auto outcome = sources_.roster->set_wish(place.backend, place.name,
                                                  static_cast<Wish>(found - std::begin(lifecycle::wish_names)));
-  reply(outcome ? "" : std::string(complaint(outcome.error())));
+  reply(outcome ? "" : refusal(std::string(complaint(outcome.error()))));
 }
 
 void Commands::enable_server(Words words, Reply reply) {
@@ -232,47 +236,68 @@ void Commands::set_weight(Words words, Reply reply) {
 
 // "5", or "50%" of the initial one.
 void Commands::set_weight_to(const Place& place, std::string_view text, Reply reply) {
-  if (text.empty()) return reply("Require <weight> or <weight%>.\n");
+  if (text.empty()) return reply(refusal("Require <weight> or <weight%>.\n"));
   const bool relative = text.ends_with('%');
   const auto number = number_of<std::int64_t>(text.substr(0, text.size() - (relative ? 1 : 0)));
-  if (!number) return reply("Empty weight string empty or preceded by garbage");
+  if (!number) return reply(refusal("Empty weight string empty or preceded by garbage"));
   std::int64_t weight = *number;
   if (relative) {
-    if (weight < 0 || weight > 25600) return reply("Relative weight can only be between 0 and 25600% inclusive.\n");
+    if (weight < 0 || weight > 25600) {
+      return reply(refusal("Relative weight can only be between 0 and 25600% inclusive.\n"));
+    }
     weight = std::min<std::int64_t>(sources_.roster->initial_weight(place.backend, place.name) * weight / 100, 256);
   }
-  if (weight < 0 || weight > 256) return reply("Absolute weight can only be between 0 and 256 inclusive.\n");
+  if (weight < 0 || weight > 256) return reply(refusal("Absolute weight can only be between 0 and 256 inclusive.\n"));
   const auto outcome = sources_.roster->set_weight(place.backend, place.name, static_cast<std::uint32_t>(weight));
-  reply(outcome ? "" : std::string(complaint(outcome.error())));
+  reply(outcome ? "" : refusal(std::string(complaint(outcome.error()))));
+}
+
+// HAProxy's maxconn: work under way, of all workers. 0: as much as comes.
+void Commands::set_maxconn_server(Words words, Reply reply) {
+  Place place;
+  if (!find(words, place, reply)) return;
+  if (words.size() < 2) return reply(refusal("Require <maxconn>.\n"));
+  const auto most = number_of<std::uint32_t>(words[1]);
+  if (!most) {
+    const bool begins = !words[1].empty() && words[1][0] >= '0' && words[1][0] <= '9';
+    return reply(
+        refusal(begins ? "Trailing garbage in maxconn string" : "maxconn string empty or preceded by garbage"));
+  }
+  const auto outcome = sources_.roster->set_limit(place.backend, place.name, *most);
+  reply(outcome ? "" : refusal(std::string(complaint(outcome.error()))));
 }
 
 void Commands::get_weight(Words words, Reply reply) {
   Place place;
   if (!find(words, place, reply)) return;
-  reply(fmt::format("{} (initial {})\n", sources_.roster->find(place.backend, place.name)->weight,
-                    sources_.roster->initial_weight(place.backend, place.name)));
+  const auto endpoint = sources_.roster->find(place.backend, place.name);
+  if (!endpoint) return reply(refusal(std::string(complaint(endpoint.error()))));
+  reply(fmt::format("{} (initial {})\n", endpoint->weight, sources_.roster->initial_weight(place.backend, place.name)));
 }
 
 void Commands::set_address(const Place& place, Words words, Reply reply) {
   constexpr std::string_view by = " by 'stats socket command'\n";
-  if (words.empty()) return reply("set server <b>/<s> addr requires an address and optionally a port.\n");
-  const base::Address old = sources_.roster->find(place.backend, place.name)->address;
+  if (words.empty()) return reply(refusal("set server <b>/<s> addr requires an address and optionally a port.\n"));
+  const auto endpoint = sources_.roster->find(place.backend, place.name);
+  if (!endpoint) return reply(refusal(std::string(complaint(endpoint.error()))));
+  const base::Address old = endpoint->address;
   const bool v6 = words[0].find(':') != std::string::npos;
   const auto given = base::Address::parse((v6 ? "[" + words[0] + "]" : words[0]) + ":" + std::to_string(old.port()));
-  if (!given) return reply(fmt::format("Invalid addr '{}'{}", words[0], by));
+  if (!given) return reply(refusal(fmt::format("Invalid addr '{}'{}", words[0], by)));
   base::Address address = *given;
   std::string told = address == old ? "no need to change the addr"
                                     : fmt::format("IP changed from '{}' to '{}'", old.host_text(), address.host_text());
   if (words.size() > 2 && words[1] == "port") {
     const auto port = number_of<std::uint16_t>(words[2]);
     if (!port || *port == 0)
-      return reply(fmt::format("{}, problem converting port '{}' to an int{}", told, words[2], by));
+      return reply(refusal(fmt::format("{}, problem converting port '{}' to an int{}", told, words[2], by)));
     address.set_port(*port);
     told += *port == old.port() ? ", no need to change the port"
                                 : fmt::format(", port changed from '{}' to '{}'", old.port(), *port);
   }
   const auto outcome = sources_.roster->set_address(place.backend, place.name, address);
-  reply(outcome ? told + std::string(by) : std::string(complaint(outcome.error())));
+  reply(outcome ? CommandReply(told + std::string(by), Severity::warning)
+                : refusal(std::string(complaint(outcome.error()))));
 }
 
 }  // namespace ebb::admin

@@ -53,6 +53,7 @@ class Commands {
   void show_version(Words words, Reply reply);
   void set_server(Words words, Reply reply);
   void set_weight(Words words, Reply reply);
+  void set_maxconn_server(Words words, Reply reply);
   void get_weight(Words words, Reply reply);
   void enable_server(Words words, Reply reply);
   void disable_server(Words words, Reply reply);

@@ -79,44 +79,56 @@ std::string session_line(std::size_t worker, const gate::ConnectionFacts& facts)
       exchange.response_bytes);
 }
 
+// "weight 5 maxconn 100": what is wrong with it, or nothing.
+std::optional<std::string> read_settings(std::span<const std::string> words, gate::ListedEndpoint& endpoint) {
+  const auto read = [](const std::string& text, std::uint32_t& number) {
+    const auto parsed = std::from_chars(text.data(), text.data() + text.size(), number);
+    return !text.empty() && parsed.ec == std::errc() && parsed.ptr == text.data() + text.size();
+  };
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const std::string& key = words[i];
+    // What HAProxy would check and pool, every backend here says in its configuration.
+    if (key == "check" || key == "enabled" || key == "disabled") continue;
+    if (i + 1 == words.size()) return fmt::format("'{}' expects an argument.\n", key);
+    const std::string& value = words[++i];
+    std::uint32_t number = 0;
+    if (key == "weight") {
+      if (!read(value, number) || number > 256) {
+        return fmt::format("weight of server {} is not within 0 and 256 ({}).\n", endpoint.name, value);
+      }
+      endpoint.weight = number;
+    } else if (key == "maxconn") {
+      if (!read(value, number)) return fmt::format("maxconn of server {} is no number ({}).\n", endpoint.name, value);
+      endpoint.limit = number == 0 ? nullptr : std::make_shared<gate::SharedLimit>(number);
+    } else if (key != "inter" && key != "rise" && key != "fall" && key != "port") {
+      return fmt::format("unknown keyword '{}'\n", key);
+    }
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 void Commands::add_server(Words words, Reply reply) {
   const std::string_view text = words.empty() ? std::string_view() : words[0];
   const std::size_t slash = text.find('/');
-  if (slash == std::string_view::npos) return reply("Require 'backend/server'.");
+  if (slash == std::string_view::npos) return reply(refusal("Require 'backend/server'."));
   const std::string_view backend = text.substr(0, slash);
   const std::string_view name = text.substr(slash + 1);
-  if (sources_.roster->list(backend) == nullptr) return reply("No such backend.");
-  if (words.size() < 2) return reply("'server' expects <name> and <addr>[:<port>] as arguments.\n");
-  if (!routes::is_name(std::string(name))) return reply("invalid character in server name\n");
+  if (sources_.roster->list(backend) == nullptr) return reply(refusal("No such backend."));
+  if (words.size() < 2) return reply(refusal("'server' expects <name> and <addr>[:<port>] as arguments.\n"));
+  if (!routes::is_name(std::string(name))) return reply(refusal("invalid character in server name\n"));
   const auto address = base::Address::parse(words[1]);
   if (!address || address->port() == 0) {
-    return reply(fmt::format("'server {}' : invalid address: '{}'\n", name, words[1]));
+    return reply(refusal(fmt::format("'server {}' : invalid address: '{}'\n", name, words[1])));
   }
   gate::ListedEndpoint endpoint{.name = std::string(name), .address = *address, .wish = Wish::maint};
-  for (std::size_t i = 2; i < words.size(); ++i) {
-    // What HAProxy would check and pool, every backend here says in its configuration.
-    if (words[i] == "check" || words[i] == "enabled" || words[i] == "disabled") continue;
-    if (i + 1 == words.size()) return reply(fmt::format("'{}' expects an argument.\n", words[i]));
-    if (words[i] == "weight") {
-      std::uint32_t weight = 0;
-      const std::string& value = words[++i];
-      const auto parsed = std::from_chars(value.data(), value.data() + value.size(), weight);
-      if (parsed.ptr != value.data() + value.size() || weight > 256) {
-        return reply(fmt::format("weight of server {} is not within 0 and 256 ({}).\n", name, value));
-      }
-      endpoint.weight = weight;
-    } else if (words[i] == "inter" || words[i] == "rise" || words[i] == "fall" || words[i] == "port") {
-      i += 1;
-    } else {
-      return reply(fmt::format("unknown keyword '{}'\n", words[i]));
-    }
-  }
+  if (auto complaint = read_settings(words.subspan(2), endpoint)) return reply(refusal(std::move(*complaint)));
   const auto outcome = sources_.roster->add(backend, std::move(endpoint));
-  if (outcome) return reply("New server registered.\n");
-  reply(outcome.error() == gate::RosterRefusal::too_many ? "Too many servers were added.\n"
-                                                         : "Already exists a server with the same name in backend.\n");
+  if (outcome) return reply(success("New server registered.\n"));
+  reply(refusal(outcome.error() == gate::RosterRefusal::too_many
+                    ? "Too many servers were added.\n"
+                    : "Already exists a server with the same name in backend.\n"));
 }
 
 void Commands::look_removable(const Place& place, std::move_only_function<void(std::string)> then) {
@@ -138,18 +150,18 @@ void Commands::del_server(Words words, Reply reply) {
   look_removable(place, [this, place, reply = std::move(reply)](std::string why_not) mutable {
     if (!why_not.empty()) return reply(std::move(why_not));
     const auto outcome = sources_.roster->remove(place.backend, place.name);
-    reply(outcome ? "Server deleted." : std::string(not_in_maintenance));
+    reply(outcome ? success("Server deleted.") : refusal(std::string(not_in_maintenance)));
   });
 }
 
 void Commands::wait(Words words, Reply reply) {
   const auto delay = words.empty() ? std::nullopt : delay_of(words[0]);
-  if (!delay) return reply("Expects a duration in milliseconds.\n");
+  if (!delay) return reply(refusal("Expects a duration in milliseconds.\n"));
   if (words.size() == 1) {
-    server_.alarms().run_after(*delay, [reply = std::move(reply)]() mutable { reply("Done.\n"); });
+    server_.alarms().run_after(*delay, [reply = std::move(reply)]() mutable { reply(success("Done.\n")); });
     return;
   }
-  if (words[1] != "srv-removable") return reply("Unknown condition to wait for.\n");
+  if (words[1] != "srv-removable") return reply(refusal("Unknown condition to wait for.\n"));
   Place place;
   if (find(words.subspan(2), place, reply)) wait_removable(place, server_.monotonic() + *delay, std::move(reply));
 }
@@ -168,7 +180,7 @@ void Commands::wait_removable(const Place& place, base::Instant deadline, Reply 
 
 void Commands::show_sess(Words words, Reply reply) {
   const auto only = words.empty() ? std::optional<SessionName>() : read_session_id(words[0]);
-  if (!words.empty() && words[0] != "all" && !only) return reply("Session not found.\n");
+  if (!words.empty() && words[0] != "all" && !only) return reply(refusal("Session not found.\n"));
   using Facts = std::vector<gate::ConnectionFacts>;
   gather<Facts>(
       sources_, server_.door(), server_.alarms(), worker_patience,
@@ -181,19 +193,19 @@ void Commands::show_sess(Words words, Reply reply) {
             if (!only || (only->worker == worker && only->handle == facts.handle)) lines += session_line(worker, facts);
           }
         }
-        reply(only && lines.empty() ? "Session not found.\n" : lines);
+        reply(only && lines.empty() ? refusal("Session not found.\n") : std::move(lines));
       });
 }
 
 void Commands::shutdown_session(Words words, Reply reply) {
-  if (words.empty()) return reply("Session pointer expected (use 'show sess').\n");
+  if (words.empty()) return reply(refusal("Session pointer expected (use 'show sess').\n"));
   const auto session = read_session_id(words[0]);
-  if (!session || session->worker >= sources_.workers) return reply("No such session (use 'show sess').\n");
+  if (!session || session->worker >= sources_.workers) return reply(refusal("No such session (use 'show sess').\n"));
   sources_.post(session->worker,
                 [&sources = sources_, session = *session, door = server_.door(), reply = std::move(reply)]() mutable {
                   const bool ended = sources.end_connection(session.worker, session.handle);
                   door->post([ended, reply = std::move(reply)]() mutable {
-                    reply(ended ? "" : "No such session (use 'show sess').\n");
+                    reply(ended ? "" : refusal("No such session (use 'show sess').\n"));
                   });
                 });
 }
@@ -201,10 +213,12 @@ void Commands::shutdown_session(Words words, Reply reply) {
 void Commands::shutdown_sessions_server(Words words, Reply reply) {
   Place place;
   if (!find(words, place, reply)) return;
+  const auto endpoint = sources_.roster->find(place.backend, place.name);
+  if (!endpoint) return reply(refusal("No such server.\n"));
   struct Ended {};
   gather<Ended>(
       sources_, server_.door(), server_.alarms(), worker_patience,
-      [this, identity = sources_.roster->find(place.backend, place.name)->identity](std::size_t worker) {
+      [this, identity = endpoint->identity](std::size_t worker) {
         sources_.end_work(worker, identity);
         return Ended{};
       },

@@ -28,6 +28,7 @@ EndpointFacts facts_of(const gate::ListedEndpoint& endpoint, const std::string& 
   facts.identity = endpoint.identity;
   facts.address = endpoint.address;
   facts.weight = endpoint.weight;
+  facts.work_max = endpoint.limit == nullptr ? 0 : endpoint.limit->most();
   facts.membership = endpoint.membership;
   facts.wish = endpoint.wish;
   return facts;

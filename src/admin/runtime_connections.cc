@@ -1,5 +1,7 @@
 #include "admin/runtime_connections.h"
 
+#include <algorithm>
+
 #include "admin/command_line.h"
 
 namespace ebb::admin {
@@ -8,15 +10,41 @@ using reactor::CloseMode;
 using reactor::Receive;
 
 void RuntimeConnections::on_accepted(reactor::SocketId socket) {
-  if (connections_.size() >= connections_max) return reactor_.close(socket, CloseMode::drop);
+  if (open_ >= connections_max && !evict()) return reactor_.close(socket, CloseMode::drop);
+  open_ += 1;
   const base::Handle handle = connections_.emplace();
   Connection& connection = *connections_.find(handle);
   connection.socket = socket;
   connection.handle = handle;
+  connection.held_since = reactor_.now();
   connection.timer.set_owner({kind_, handle});
   reactor_.adopt(socket, {kind_, handle});
   arm(connection, idle_max);
   reactor_.receive(socket, Receive::watchful);
+}
+
+// Closes one that is only held open. False: there is none.
+bool RuntimeConnections::evict() {
+  HeldOpen all;
+  connections_.for_each([&all](base::Handle handle, const Connection& connection) {
+    if (const auto kind = held(connection)) all.add(*kind, connection.held_since, handle);
+  });
+  Connection* const chosen = connections_.find(all.to_close());
+  if (chosen == nullptr) return false;
+  close(*chosen);
+  return true;
+}
+
+// Nothing: a command runs.
+std::optional<Held> RuntimeConnections::held(const Connection& connection) {
+  switch (connection.stage) {
+    case Stage::reading: return connection.serial > 0 ? Held::between_requests : Held::never_asked;
+    case Stage::replying:
+    case Stage::ending: return Held::answered;
+    case Stage::running:
+    case Stage::closed: break;
+  }
+  return std::nullopt;
 }
 
 void RuntimeConnections::on_received(base::Handle handle, std::string_view bytes) {
@@ -41,7 +69,9 @@ void RuntimeConnections::on_peer_finished(base::Handle handle) {
 
 void RuntimeConnections::on_drained(base::Handle handle) {
   Connection* const connection = connections_.find(handle);
-  if (connection != nullptr && connection->stage == Stage::ending) close(*connection);
+  if (connection == nullptr) return;
+  if (connection->stage == Stage::ending) return close(*connection);
+  if (connection->stage == Stage::replying) go_on(*connection);
 }
 
 void RuntimeConnections::on_failed(base::Handle handle) {
@@ -66,6 +96,10 @@ void RuntimeConnections::read_line(Connection& connection) {
   const std::string line = connection.input.substr(0, end);
   connection.input.erase(0, end + 1);
   for (const std::string_view command : split_commands(line)) connection.commands.emplace_back(command);
+  go_on(connection);
+}
+
+void RuntimeConnections::go_on(Connection& connection) {
   connection.stage = Stage::running;
   arm(connection, command_max);
   run_next(connection);
@@ -85,22 +119,51 @@ void RuntimeConnections::run_next(Connection& connection) {
   connection.serial += 1;
   if (command == "quit") return end(connection);
   // By way of the mailbox, so that a long chain of commands does not pile up on the stack.
-  Reply reply = [this, door = door_, handle = connection.handle, serial = connection.serial](std::string text) {
-    door->post([this, handle, serial, text = std::move(text)] { take_reply(handle, serial, text); });
+  Reply reply = [this, door = door_, handle = connection.handle, serial = connection.serial](CommandReply said) {
+    door->post([this, handle, serial, said = std::move(said)] { take_reply(handle, serial, said); });
   };
-  if (command == "prompt") {
-    connection.prompt = !connection.prompt;
-    return reply("");
-  }
+  if (auto done = run_here(connection, command)) return reply(std::move(*done));
   run_(command, std::move(reply));
 }
 
+std::optional<CommandReply> RuntimeConnections::run_here(Connection& connection, std::string_view command) {
+  if (command == "prompt") {
+    connection.prompt = !connection.prompt;
+    return "";
+  }
+  const std::vector<std::string> words = split_words(command);
+  if (words.size() < 2 || words[0] != "set" || words[1] != "severity-output") return std::nullopt;
+  constexpr std::string_view forms[] = {"none", "number", "string"};
+  const auto* const form = std::ranges::find(forms, words.size() > 2 ? std::string_view(words[2]) : "");
+  if (form == std::end(forms)) {
+    return refusal("one of 'none', 'number', 'string' is a required argument\n");
+  }
+  connection.severity = static_cast<SeverityForm>(form - forms);
+  return "";
+}
+
+std::string RuntimeConnections::severity_text(SeverityForm form, Severity severity) {
+  if (form == SeverityForm::none || severity == Severity::none) return "";
+  if (form == SeverityForm::number) return "[" + std::to_string(static_cast<unsigned>(severity)) + "]: ";
+  switch (severity) {
+    case Severity::error: return "[err]: ";
+    case Severity::warning: return "[warning]: ";
+    case Severity::info: return "[info]: ";
+    case Severity::none: break;
+  }
+  return "";
+}
+
 // Every reply is followed by one line feed, which ends it for scripts, and in prompt mode by the prompt.
-void RuntimeConnections::take_reply(base::Handle handle, std::uint32_t serial, const std::string& text) {
+void RuntimeConnections::take_reply(base::Handle handle, std::uint32_t serial, const CommandReply& reply) {
   Connection* const connection = connections_.find(handle);
   if (connection == nullptr || connection->stage != Stage::running || connection->serial != serial) return;
-  send(*connection, text + (connection->prompt ? "\n> " : "\n"));
-  run_next(*connection);
+  send(*connection,
+       severity_text(connection->severity, reply.severity) + reply.text + (connection->prompt ? "\n> " : "\n"));
+  connection->held_since = reactor_.now();
+  connection->stage = Stage::replying;
+  arm(*connection, idle_max);
+  if (reactor_.unsent(connection->socket) == 0) go_on(*connection);
 }
 
 void RuntimeConnections::send(Connection& connection, std::string_view text) {
@@ -119,6 +182,7 @@ void RuntimeConnections::end(Connection& connection) {
 void RuntimeConnections::close(Connection& connection) {
   if (connection.stage == Stage::closed) return;
   connection.stage = Stage::closed;
+  open_ -= 1;
   connection.timer.disarm();
   reactor_.close(connection.socket, CloseMode::drop);
   graves_.push_back(connection.handle);

@@ -9,18 +9,33 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "admin/door.h"
+#include "admin/held_open.h"
 #include "base/slot_map.h"
 #include "reactor/reactor.h"
 
 namespace ebb::admin {
 
+// What a command says. Severities are HAProxy's, which are those of syslog: a client that asks for them (`set
+// severity-output`) can tell a refusal from an answer.
+enum class Severity : std::uint8_t { none = 0, error = 3, warning = 4, info = 6 };
+struct CommandReply {
+  CommandReply(std::string what, Severity how = Severity::none) : text(std::move(what)), severity(how) {}
+  CommandReply(const char* what) : text(what) {}
+
+  std::string text;
+  Severity severity = Severity::none;
+};
+inline CommandReply refusal(std::string text) { return {std::move(text), Severity::error}; }
+inline CommandReply success(std::string text) { return {std::move(text), Severity::info}; }
+
 // Replies at any later time, from any thread, once.
-using Reply = std::move_only_function<void(std::string)>;
+using Reply = std::move_only_function<void(CommandReply)>;
 using RunCommand = std::function<void(std::string_view command, Reply reply)>;
 
 class RuntimeConnections {
@@ -51,23 +66,34 @@ class RuntimeConnections {
   }
 
  private:
-  // reading -> running -> reading ... -> ending -> closed
-  enum class Stage : std::uint8_t { reading, running, ending, closed };
+  // reading -> running -> replying -> running or reading ... -> ending -> closed
+  //
+  // replying: the peer has yet to read a reply; no other is made meanwhile.
+  enum class Stage : std::uint8_t { reading, running, replying, ending, closed };
+  enum class SeverityForm : std::uint8_t { none, number, string };
   struct Connection {
     reactor::SocketId socket;
     base::Handle handle;
     base::Timer timer;
     Stage stage = Stage::reading;
+    base::Instant held_since;  // accepted, or replied for the last time
     std::string input;
     std::deque<std::string> commands;  // of the line that is being worked through
     std::uint32_t serial = 0;          // of the command that runs: only its reply counts
     bool prompt = false;
+    SeverityForm severity = SeverityForm::none;
     bool finished = false;  // the peer sends no more
   };
 
+  bool evict();
+  static std::optional<Held> held(const Connection& connection);
   void read_line(Connection& connection);
+  void go_on(Connection& connection);
   void run_next(Connection& connection);
-  void take_reply(base::Handle handle, std::uint32_t serial, const std::string& text);
+  void take_reply(base::Handle handle, std::uint32_t serial, const CommandReply& reply);
+  // Commands that change the connection itself.
+  static std::optional<CommandReply> run_here(Connection& connection, std::string_view command);
+  static std::string severity_text(SeverityForm form, Severity severity);
   void send(Connection& connection, std::string_view text);
   void end(Connection& connection);
   void close(Connection& connection);
@@ -78,7 +104,8 @@ class RuntimeConnections {
   const RunCommand& run_;
   const std::uint32_t kind_;
   base::SlotMap<Connection> connections_;
-  std::vector<base::Handle> graves_;
+  std::size_t open_ = 0;
+  std::vector<base::Handle> graves_;  // closed in this round
 };
 
 }  // namespace ebb::admin

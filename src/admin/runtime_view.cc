@@ -110,6 +110,7 @@ StatRow server_row(const RuntimeScene& scene, std::size_t backend, std::size_t i
   put_answers(row, answers);
   row[Column::qcur] = std::uint64_t{0};
   row[Column::scur] = std::uint64_t{facts.in_flight.total()};
+  if (facts.work_max > 0) row[Column::slim] = std::uint64_t{facts.work_max};
   row[Column::stot] = facts.tally.requests;
   row[Column::lbtot] = facts.tally.requests;
   row[Column::bin] = facts.tally.bytes_out;  // HAProxy counts from the client's side

@@ -61,7 +61,8 @@ Examples:
   ebbgate ctl wait 30s srv-removable api/a
   source <(ebbgate ctl --completion bash)
 
-Exit status: 0 the router has replied, 1 it cannot be reached.)";
+Exit status: 0 the router has done all of it, 1 it cannot be reached, or has refused something (an unknown command or
+server, a value that it does not take, a wait that expired); the reply says what.)";
 
 constexpr const char* drain_footer =
     R"(Asks every replica of the router for a drain, and ends when all have acknowledged that nothing uses the endpoint

@@ -134,6 +134,22 @@ void BackendRoster::set_address(std::string_view name, const base::Address& addr
       });
 }
 
+void BackendRoster::set_limit(std::string_view name, std::uint32_t most) {
+  // The same object while there is one: it knows what is under way.
+  const auto set = [most](std::shared_ptr<SharedLimit>& limit) {
+    if (most == 0) {
+      limit.reset();
+    } else if (limit != nullptr) {
+      limit->set_most(most);
+    } else {
+      limit = std::make_shared<SharedLimit>(most);
+    }
+  };
+  change(
+      name, [&](Added& added) { set(added.endpoint.limit); },
+      [&](Asked& asked, const ListedEndpoint&) { set(asked.limit); });
+}
+
 void BackendRoster::remove(std::string_view name) {
   if (std::erase_if(added_, [name](const Added& added) { return added.endpoint.name == name; }) > 0) return rebuild();
   asked_[std::string(name)] = {.removed = true};
@@ -163,6 +179,7 @@ void BackendRoster::rebuild() {
     if (asked.wish) endpoint.wish = *asked.wish;
     if (asked.leaving) endpoint.membership = Membership::leaving;
     if (asked.weight) endpoint.weight = *asked.weight;
+    endpoint.limit = asked.limit;
     if (asked.address) {
       endpoint.address = *asked.address;
       endpoint.identity = routes::endpoint_identity(provided_->backend, endpoint.name, endpoint.address);

@@ -33,6 +33,7 @@ class BackendRoster {
   void set_leaving(std::string_view name, bool leaving);
   void set_weight(std::string_view name, std::uint32_t weight);
   void set_address(std::string_view name, const base::Address& address);
+  void set_limit(std::string_view name, std::uint32_t most);  // 0: none
   void remove(std::string_view name);
   // Of a name that find() does not know.
   void add(ListedEndpoint endpoint);
@@ -42,10 +43,11 @@ class BackendRoster {
     std::optional<lifecycle::Wish> wish;
     std::optional<std::uint32_t> weight;
     std::optional<base::Address> address;
+    std::shared_ptr<SharedLimit> limit;
     bool leaving = false;
     bool removed = false;
 
-    bool nothing() const { return !wish && !weight && !address && !leaving && !removed; }
+    bool nothing() const { return !wish && !weight && !address && limit == nullptr && !leaving && !removed; }
   };
   struct Added {
     ListedEndpoint endpoint;

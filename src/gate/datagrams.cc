@@ -209,13 +209,17 @@ Handle Datagrams::choose(const Flow& flow, BackendView& view, const routes::Back
 
 bool Datagrams::open_path(Flow& flow, Handle handle, const routes::Backend& backend) {
   EBB_FIND(endpoint, core_.endpoints->find(handle), false);
+  if (!core_.endpoints->attach(endpoint)) {
+    flow.trouble = Cause::backend_empty;
+    return false;
+  }
   const auto opened = core_.reactor.connect_datagrams(endpoint.address, {owner_flow, flow.self});
   if (!opened) {
+    core_.endpoints->detach(handle);
     flow.trouble = opened.error().cause;
     if (flow.trouble != Cause::resource_limit) flow.refused_by = handle;
     return false;
   }
-  core_.endpoints->attach(endpoint);
   endpoint.connections += 1;
   flow.path = {*opened, handle};
   flow.backend = backend.label;

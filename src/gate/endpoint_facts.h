@@ -58,6 +58,7 @@ struct EndpointFacts {
   std::uint64_t identity = 0;
   base::Address address;
   std::uint32_t weight = 1;
+  std::uint32_t work_max = 0;  // on all workers together; 0: no such limit
   lifecycle::Membership membership = lifecycle::Membership::present;
   lifecycle::Wish wish = lifecycle::Wish::ready;
   lifecycle::Health health = lifecycle::Health::up;

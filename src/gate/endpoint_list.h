@@ -1,12 +1,14 @@
 // The endpoints of one backend as the control plane wants them now: what the provider lists, changed by what was asked
-// for at run time. Immutable; shared by all workers. Made by gate/roster.
+// for at run time. Immutable but for its limits; shared by all workers. Made by gate/roster.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "base/address.h"
 #include "base/labels.h"
+#include "gate/shared_limit.h"
 #include "lifecycle/endpoint.h"
 #include "routes/snapshot.h"
 
@@ -20,6 +22,7 @@ struct ListedEndpoint {
   std::uint32_t weight = 1;
   lifecycle::Membership membership = lifecycle::Membership::present;
   lifecycle::Wish wish = lifecycle::Wish::ready;
+  std::shared_ptr<SharedLimit> limit{};  // of work on all workers; null: none
 };
 
 struct EndpointList {

@@ -7,6 +7,7 @@
 #include "gate/exchanges.h"
 #include "gate/h2_backends.h"
 #include "gate/health.h"
+#include "gate/worker.h"
 
 namespace ebb::gate {
 
@@ -106,6 +107,7 @@ void Endpoints::take_list(Handle view_handle, const EndpointList& list) {
     endpoint.manner = view.manner_number;
     endpoint.label = listed.label;
     endpoint.weight = listed.weight;
+    if (endpoint.limit != listed.limit) change_limit(endpoint, listed.limit);
     endpoint.membership = listed.membership;
     endpoint.wish = listed.wish;
     endpoint.listing = listing;
@@ -157,9 +159,33 @@ void Endpoints::arm_drain(EndpointState& endpoint) {
   core_.reactor.timers().arm(endpoint.drain_timer, endpoint.drain_until);
 }
 
-void Endpoints::attach(EndpointState& endpoint) {
+bool Endpoints::attach(EndpointState& endpoint) {
+  if (endpoint.limit != nullptr && !endpoint.limit->take()) return false;
   endpoint.active += 1;
   if (endpoint.draining()) arm_drain(endpoint);
+  return true;
+}
+
+void Endpoints::change_limit(EndpointState& endpoint, const std::shared_ptr<SharedLimit>& limit) {
+  if (endpoint.limit != nullptr) give_back(*endpoint.limit, endpoint, endpoint.active);
+  endpoint.limit = limit;
+  if (limit != nullptr) limit->take_anyway(endpoint.active);
+}
+
+// Where others wait too, they and we are told the same way: else what waits here would always be first.
+void Endpoints::give_back(SharedLimit& limit, const EndpointState& endpoint, std::uint32_t places) {
+  const std::uint64_t waiting = limit.give_back(places);
+  const Siblings& siblings = core_.siblings;
+  const bool others = siblings.post && (waiting & ~SharedLimit::mark(siblings.self)) != 0;
+  if (!others) return wake(endpoint.view);
+  for (std::size_t i = 0; i < siblings.count; ++i) {
+    if ((waiting & SharedLimit::mark(i)) == 0 && i != siblings.self) continue;
+    siblings.post(i, [identity = endpoint.identity](Worker& worker) { worker.endpoints().wake_identity(identity); });
+  }
+}
+
+void Endpoints::wake_identity(std::uint64_t identity) {
+  if (const EndpointState* const endpoint = find_identity(identity)) wake(endpoint->view);
 }
 
 void Endpoints::note_change(EndpointState& endpoint) { endpoint.since = core_.reactor.clock().wall(); }
@@ -193,6 +219,7 @@ EndpointState* Endpoints::find_identity(std::uint64_t identity) {
 }
 
 bool Endpoints::has_room(const EndpointState& endpoint) const {
+  if (endpoint.limit != nullptr && endpoint.limit->full_for(core_.siblings.self)) return false;
   const routes::EndpointLimitsModel& limits = views_.find(endpoint.view)->limits;
   if (limits.requests > 0 && endpoint.active >= limits.requests) return false;
   if (limits.connections == 0 || endpoint.connections < limits.connections || endpoint.idle > 0) return true;
@@ -216,7 +243,11 @@ void Endpoints::detach(Handle handle) {
   EndpointState* endpoint = endpoints_.find(handle);
   if (endpoint == nullptr) return;
   endpoint->active -= 1;
-  wake(endpoint->view);
+  if (endpoint->limit != nullptr) {
+    give_back(*endpoint->limit, *endpoint, 1);
+  } else {
+    wake(endpoint->view);
+  }
   if (endpoint->active == 0) {
     endpoint->drain_timer.disarm();
     for (auto& callback : std::exchange(endpoint->when_idle, {})) callback();

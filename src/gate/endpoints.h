@@ -51,6 +51,7 @@ struct EndpointState {
   base::Instant warm_since = long_ago;       // its share grows from then on
   std::optional<wire::OpaqueToken> token{};  // in the cookies of clients that are bound to it, once one was asked for
   std::uint32_t active = 0;                  // exchanges and flows that use it
+  std::shared_ptr<SharedLimit> limit{};      // of them, on all workers; has counted `active`
   std::uint32_t connections = 0;             // open or opening
   std::uint32_t idle = 0;                    // of them, in the pool
   base::List<BackendConnection, IdleTag> pool{};     // front: used last
@@ -128,7 +129,8 @@ class Endpoints {
   bool has_room(const BackendView& view);
   bool has_room(const EndpointState& endpoint) const;
 
-  void attach(EndpointState& endpoint);
+  // False: another worker has just taken the last place that there was for all of them.
+  bool attach(EndpointState& endpoint);
   // Drops the endpoint if nothing refers to it any more.
   void detach(base::Handle handle);
   void settle(base::Handle handle);
@@ -141,6 +143,7 @@ class Endpoints {
   // Views whose requests should look again for an endpoint.
   std::vector<base::Handle> take_woken() { return std::exchange(woken_, {}); }
   void wake(base::Handle view);
+  void wake_identity(std::uint64_t identity);  // for its backend: it has room again
 
   std::vector<EndpointFacts> facts();
   std::vector<BackendFacts> backend_facts();
@@ -157,6 +160,8 @@ class Endpoints {
   void drain_or_not(EndpointState& endpoint, bool was_draining);
   void note_change(EndpointState& endpoint);
   void arm_drain(EndpointState& endpoint);
+  void change_limit(EndpointState& endpoint, const std::shared_ptr<SharedLimit>& limit);
+  void give_back(SharedLimit& limit, const EndpointState& endpoint, std::uint32_t places);
 
   Core& core_;
   base::SlotMap<EndpointState> endpoints_;

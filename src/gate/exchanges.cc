@@ -153,9 +153,10 @@ void Exchanges::start(Handle handle) {
 void Exchanges::choose(Exchange& exchange) {
   const routes::Backend& backend = exchange.snapshot->snapshot().backends()[exchange.backend_index];
   BackendView& view = view_of(exchange);
+  bool overtaken = false;
   for (;;) {
     Claim claim{.tried = exchange.tried, .key = exchange.hash_key, .bound = bound_to(exchange)};
-    Handle chosen = trial_for(exchange, static_cast<bool>(claim.bound));
+    Handle chosen = overtaken ? Handle{} : trial_for(exchange, static_cast<bool>(claim.bound));
     if (!chosen) chosen = choose_endpoint(core_, view, backend.model, claim);
     // One that broke off is asked again, by a fresh connection, when there is no other; one that cannot be reached not.
     if (!chosen && !exchange.tried.empty() && !lifecycle::unreachable(exchange.last_failure)) {
@@ -167,11 +168,15 @@ void Exchanges::choose(Exchange& exchange) {
     }
     EndpointState* endpoint = core_.endpoints->find(chosen);
     if (endpoint == nullptr) return hold(exchange);
+    if (!core_.endpoints->attach(*endpoint)) {
+      overtaken = true;  // it is full now, and so is not chosen again
+      exchange.on_trial = false;
+      continue;
+    }
     if (exchange.tries == 0) view.retry_budget.began(core_.reactor.now());
     exchange.tries += 1;
     exchange.endpoint = chosen;
     begin_try(exchange);
-    core_.endpoints->attach(*endpoint);
     Back& back = back_for(backend.model, *endpoint, exchange.bytes_only);
     const bool shares = !exchange.bytes_only && backend.model.proxy_protocol == routes::ProxyProtocol::off;
     if (!exchange.fresh_only && shares) {

@@ -64,6 +64,11 @@ Roster::Outcome Roster::set_address(std::string_view backend, std::string_view n
   return change(backend, name, [&](BackendRoster& roster) { roster.set_address(name, address); });
 }
 
+Roster::Outcome Roster::set_limit(std::string_view backend, std::string_view name, std::uint32_t most) {
+  const std::lock_guard lock(mutex_);
+  return change(backend, name, [&](BackendRoster& roster) { roster.set_limit(name, most); });
+}
+
 Roster::Outcome Roster::add(std::string_view backend, ListedEndpoint endpoint) {
   const std::lock_guard lock(mutex_);
   BackendRoster* const found = find_backend(backend);

@@ -51,6 +51,8 @@ class Roster {
   // Terminating, but serving: used only when nothing else is left.
   Outcome set_leaving(std::string_view backend, std::string_view name, bool leaving);
   Outcome set_weight(std::string_view backend, std::string_view name, std::uint32_t weight);
+  // How much work it may have on all workers together; 0: no limit.
+  Outcome set_limit(std::string_view backend, std::string_view name, std::uint32_t most);
   // Another address is another endpoint: the work of the old one drains.
   Outcome set_address(std::string_view backend, std::string_view name, const base::Address& address);
   Outcome add(std::string_view backend, ListedEndpoint endpoint);  // identity and label are filled in

@@ -3,6 +3,8 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 
+#include <atomic>
+
 #include "admin/command_line.h"
 #include "admin/control_fixture.h"
 #include "admin/unix_listener.h"
@@ -35,7 +37,8 @@ TEST(CommandLine, IsCutAtSpaces) {
 
 class RuntimeTest : public ControlTest {
  protected:
-  std::string run(const std::string& line) {
+  // A descriptor to close, with the line sent.
+  int dial(const std::string& line) {
     const int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
@@ -43,6 +46,9 @@ class RuntimeTest : public ControlTest {
     EXPECT_EQ(::connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof(address)), 0);
     const std::string bytes = line + "\n";
     EXPECT_EQ(::send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL), static_cast<ssize_t>(bytes.size()));
+    return fd;
+  }
+  static std::string read_to_end(int fd) {
     std::string reply;
     char piece[4096];
     for (ssize_t got = 0; (got = ::recv(fd, piece, sizeof(piece), 0)) > 0;)
@@ -50,7 +56,41 @@ class RuntimeTest : public ControlTest {
     ::close(fd);
     return reply;
   }
+  std::string run(const std::string& line) { return read_to_end(dial(line)); }
 };
+
+TEST_F(RuntimeTest, RunsNoCommandWhileTheLastReplyIsUnread) {
+  constexpr int commands = 500;
+  std::atomic<int> questions = 0;
+  sources_.endpoints = [&](std::size_t worker) {
+    questions += worker == 0 ? 1 : 0;
+    return facts(worker);
+  };
+  std::string lines = "prompt\n";
+  for (int i = 0; i < commands; ++i) lines += "show stat typed\n";
+  const int unread = dial(lines + "quit");
+  // Time enough for the others, which take turns with these.
+  for (int i = 0; i < commands; ++i) run("show stat typed");
+  EXPECT_LT(questions, commands + commands / 2);
+  const std::string replies = read_to_end(unread);
+  EXPECT_EQ(questions, 2 * commands);
+  EXPECT_TRUE(replies.ends_with("\n> ")) << replies.substr(replies.size() - 20);
+}
+
+TEST_F(RuntimeTest, SaysTheSeverityOfMessagesToThoseWhoAsk) {
+  EXPECT_EQ(run("get weight api/none"), "No such server.\n\n");
+  EXPECT_EQ(run("set severity-output number; get weight api/none; show backend"),
+            "\n[3]: No such server.\n\n# name\napi\nlocal\n\n");
+  EXPECT_THAT(run("set severity-output string; set server api/a addr 1.2.3.4"), StartsWith("\n[warning]: IP changed"));
+  EXPECT_EQ(run("set severity-output loud"), "one of 'none', 'number', 'string' is a required argument\n\n");
+}
+
+TEST_F(RuntimeTest, TakesAnEscapedBlankForAPartOfAWord) {
+  for (const char* const line : {R"(show\ stat)", R"(show servers\ state)", R"(show\ servers\ conn api)",
+                                 R"(enable\ server)", R"(shutdown\ sessions\ server)", R"(wait\ 5)"}) {
+    EXPECT_THAT(run(line), StartsWith("Unknown command")) << line;
+  }
+}
 
 TEST_F(RuntimeTest, IsForItsOwnerOnly) {
   struct stat facts{};

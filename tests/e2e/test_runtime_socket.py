@@ -6,6 +6,7 @@ import socket
 import stat
 import subprocess
 import threading
+import time
 
 import pytest
 
@@ -186,7 +187,11 @@ def test_columns_are_those_of_the_haproxy_that_is_installed(gate, tmp_path):
         for line in ("set server none/x state ready", "set server service/x state ready", "set server service/e0 state foo", "set server service",
                      "set server service/e0 weight 300", "get weight service/none", "add server service/d", "del server service/e0",
                      "show servers state none", "add server none/x 1.2.3.4:80", "shutdown session 0x1", "show sess 0x1", "show stat none 4 -1",
-                     "set server service/e0 addr nope", "disable server", "add server service/e0 1.2.3.4:80"):
+                     "set server service/e0 addr nope", "disable server", "add server service/e0 1.2.3.4:80",
+                     "set maxconn server service/e0 x", "set maxconn server service/e0 5x", "set maxconn server service/none 5",
+                     "set maxconn server service/e0", "set maxconn server", "set severity-output",
+                     "set severity-output number;set server service/x state ready;show servers state none",
+                     "set severity-output string;set weight service/e0 900;add server service/e0 1.2.3.4:80"):
             assert gate.say(line) == runtime(socket, line), line
     finally:
         process.terminate()
@@ -203,6 +208,149 @@ def test_ctl_speaks_it(gate):
     ended = subprocess.run([BINARY, "ctl", "-s", "/not/there.sock", "show", "info"], capture_output=True, text=True, timeout=30)
     assert ended.returncode == 1 and "does a router run" in ended.stderr
     assert subprocess.run([BINARY, "ctl", "show", "backend"], env={**os.environ, "EBBGATE_SOCKET": str(gate.socket)}, timeout=30).returncode == 0
+
+
+@pytest.mark.parametrize("line, status, said", [
+    ("show backend", 0, "# name\nservice\n\n"),
+    ("set server service/e0 state drain", 0, "\n"),
+    ("set server service/none state drain", 1, "No such server.\n\n"),
+    ("set server none/e0 state drain", 1, "No such backend.\n\n"),
+    ("set server service/e0 state asleep", 1, "'set server <srv> state' expects"),
+    ("show servers state none", 1, "Can't find backend.\n\n"),
+    ("frobnicate", 1, "Unknown command"),
+    ("add server service/e7 nowhere", 1, "'server e7' : invalid address"),
+    ("add server service/e7 127.0.0.1:1 maxconn many", 1, "maxconn of server e7 is no number"),
+    ("del server service/e0", 1, "Only servers in maintenance mode can be deleted.\n"),
+    ("get weight service/e0; get weight service/none; get weight service/e1", 1, "1 (initial 1)\n\nNo such server.\n\n1 (initial 1)\n\n"),
+    ("set severity-output none; get weight service/none", 0, "\nNo such server.\n\n"),
+    ("help", 0, "The following commands are valid at this level:\n"),
+])
+def test_ctl_says_by_its_exit_status_whether_the_router_has_refused(gate, line, status, said):
+    ended = subprocess.run([BINARY, "ctl", "-s", gate.socket, line], capture_output=True, text=True, timeout=30)
+    assert ended.stdout.startswith(said) and ended.returncode == status, ended
+    # Lines of standard input: a refusal keeps none of the next from being sent.
+    ended = subprocess.run([BINARY, "ctl", "-s", gate.socket], input=f"{line}\nshow backend\n", capture_output=True, text=True, timeout=30)
+    assert ended.stdout.endswith("# name\nservice\n\n"), ended
+    helped = subprocess.run([BINARY, "ctl", "--help"], capture_output=True, text=True, timeout=30).stdout
+    assert "1 it cannot be reached, or has refused" in helped
+
+
+@pytest.mark.parametrize("line", [
+    r"show\ stat", r"show\ info", r"show\ sess", r"show\ servers state", r"show servers\ state", r"show\ servers\ state service", r"get\ weight service/e0",
+    r"set\ weight service/e0 5", r"set\ server service/e0 state maint", r"enable\ server", r"del\ server service/e0", r"add\ server service/e9 127.0.0.1:9",
+    r"shutdown\ sessions\ server", r"set\ maxconn\ server service/e0 1", r"wait\ 5", r"help\ show", r"set\ severity-output number",
+])
+def test_escaped_blank_is_part_of_a_word(gate, line):
+    """No command has a name with a blank in one of its words: the router refuses the line and goes on."""
+    ended = subprocess.run([BINARY, "ctl", "-s", gate.socket, line], capture_output=True, text=True, timeout=30)
+    assert ended.stdout.startswith("Unknown command") and ended.returncode == 1, ended
+    assert gate.say("get weight service/e0") == "1 (initial 1)\n\n"
+    assert gate.process.poll() is None
+
+
+class Closing:
+    """A runtime socket that says `reply` to one line and closes, as that of a router that ends meanwhile."""
+
+    def __init__(self, path, reply):
+        self.path, self.reply = path, reply
+        self.listener = socket.socket(socket.AF_UNIX)
+        self.listener.bind(str(path))
+        self.listener.listen()
+        threading.Thread(target=self.serve, daemon=True).start()
+
+    def serve(self):
+        with self.listener, self.listener.accept()[0] as connection:
+            while connection.recv(65536):
+                pass
+            connection.sendall(self.reply)
+
+
+@pytest.mark.parametrize("line, reply, status", [
+    ("show stat", b"", 1),
+    ("show stat", b"\n", 1),
+    ("show stat", b"\n# pxname,svn", 1),
+    ("show backend; show stat", b"\n\n", 1),
+    ("set server service/e0 state drain", b"\n\n", 0),
+    ("show backend", b"\n# name\nservice\n\n", 0),
+    ("quit", b"\n", 0),
+    ("show backend; quit; show stat", b"\n# name\n\n", 0),
+    ("prompt", b"\n\n> ", 0),
+])
+def test_ctl_fails_when_the_connection_ends_before_the_last_reply(tmp_path, line, reply, status):
+    closing = Closing(tmp_path / "gate.sock", reply)
+    ended = subprocess.run([BINARY, "ctl", "-s", closing.path, line], capture_output=True, text=True, timeout=30)
+    assert ended.returncode == status, ended
+    assert ("before it had replied" in ended.stderr) == (status != 0), ended
+
+
+class Counting:
+    """A service that keeps each request for a moment, and remembers how many it had at the same time."""
+
+    def __init__(self):
+        self.lock, self.busy, self.most, self.served = threading.Lock(), 0, 0, 0
+
+    def answer(self, _):
+        with self.lock:
+            self.busy += 1
+            self.most = max(self.most, self.busy)
+        time.sleep(0.02)
+        with self.lock:
+            self.busy -= 1
+            self.served += 1
+        return response(b"done")
+
+
+def ask_all(one, count):
+    answers = []
+    threads = [threading.Thread(target=lambda: answers.append(one.get())) for _ in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return answers
+
+
+def stat_of(one, server):
+    rows = csv.DictReader(one.say("show stat").removeprefix("# ").splitlines())
+    return next(row for row in rows if row["svname"] == server)
+
+
+@pytest.mark.parametrize("limit", [1, 3])
+def test_maxconn_is_a_limit_of_all_workers_together(router, backend, tmp_path, limit):
+    """What finds the server full waits in the queue, on whichever worker it is, and is served."""
+    counting = Counting()
+    service = backend(awkward.answering(counting.answer))
+    one = router(configuration(backends=[{"name": "service", "endpoints": [], "queue": {"limit": 1000, "timeout": "60s"}}], workers=4,
+                               runtime=str(tmp_path / "gate.sock")))
+    one.say = lambda line: runtime(tmp_path / "gate.sock", line)
+    assert one.say(f"add server service/a 127.0.0.1:{service.port} maxconn {limit}") == "New server registered.\n\n"
+    assert one.say("set server service/a state ready") == "\n"
+    assert stat_of(one, "a")["slim"] == str(limit)
+    assert [answer.body for answer in ask_all(one, 40)] == [b"done"] * 40
+    assert counting.most <= limit and counting.served == 40
+
+
+def test_maxconn_is_changed_while_requests_wait(router, backend, tmp_path):
+    slow = backend(awkward.answering_late(response(b"slow")))
+    one = router(configuration(slow.port, workers=2, runtime=str(tmp_path / "gate.sock")))
+    one.say = lambda line: runtime(tmp_path / "gate.sock", line)
+    with one.dial() as first, one.dial() as second, one.dial() as third:
+        first.send(request())
+        slow.wait_for_requests(1)
+        # What is under way counts.
+        assert one.say("set maxconn server service/e0 1") == "\n"
+        assert stat_of(one, "e0")["slim"] == "1"  # all workers were asked, behind the change that they were told of
+        for client in (second, third):
+            client.send(request())
+        wait_until(lambda: int(stat_of(one, "BACKEND")["qcur"]) == 2, what="two that wait")
+        assert one.say("set maxconn server service/e0 2") == "\n"
+        slow.wait_for_requests(2)
+        assert int(stat_of(one, "e0")["slim"]) == 2 and int(stat_of(one, "BACKEND")["qcur"]) == 1
+        assert one.say("set maxconn server service/e0 0") == "\n"
+        slow.wait_for_requests(3)
+        assert stat_of(one, "e0")["slim"] == ""
+        slow.released.set()
+        assert [client.read_response().body for client in (first, second, third)] == [b"slow"] * 3
 
 
 @pytest.mark.parametrize("words, expected", [
