@@ -148,6 +148,7 @@ void write_endpoint(JsonWriter& json, const gate::EndpointFacts& facts) {
 }
 
 void write_drain(JsonWriter& json, const DrainReport& report) {
+  std::uint64_t cut = 0;
   json.begin_object()
       .member("id", report.id)
       .member("state", drain_state_names[static_cast<std::size_t>(report.state)])
@@ -167,9 +168,10 @@ void write_drain(JsonWriter& json, const DrainReport& report) {
         .member("address", endpoint.address.text());
     json.key("in_flight");
     write_in_flight(json, endpoint.in_flight);
-    json.end_object();
+    json.member("cut", endpoint.in_flight.cut).end_object();
+    cut += endpoint.in_flight.cut;
   }
-  json.end_array().member("workers_silent", report.workers_silent).end_object();
+  json.end_array().member("cut", cut).member("workers_silent", report.workers_silent).end_object();
 }
 
 }  // namespace ebb::admin

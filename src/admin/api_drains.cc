@@ -47,6 +47,7 @@ std::expected<Question, Answer> read_question(const Request& request, bool by_en
     question.options.serve_if_last = last->truth;
   }
   const JsonValue* const endpoint = object->find("endpoint");
+  question.options.by_address = endpoint == nullptr;
   if (endpoint == nullptr && by_endpoint) return question;
   if (endpoint == nullptr) {
     return std::unexpected(
@@ -56,6 +57,7 @@ std::expected<Question, Answer> read_question(const Request& request, bool by_en
     return std::unexpected(error_answer(400, "`endpoint` is no name", "give HOST:PORT or backend/name"));
   }
   question.endpoint = endpoint->text;
+  question.options.by_address = base::Address::parse(question.endpoint).has_value();
   return question;
 }
 
@@ -135,12 +137,14 @@ class DrainApi {
     answer(request.parameters[0], base::Duration::zero(), 200, std::move(respond));
   }
   void list(Respond respond) const {
-    std::string body;
-    JsonWriter json(body);
-    json.begin_object().key("drains").begin_array();
-    for (const DrainReport& report : drains_->list()) write_drain(json, report);
-    json.end_array().end_object();
-    respond(json_answer(std::move(body)));
+    drains_->list([respond = std::move(respond)](const std::vector<DrainReport>& reports) mutable {
+      std::string body;
+      JsonWriter json(body);
+      json.begin_object().key("drains").begin_array();
+      for (const DrainReport& report : reports) write_drain(json, report);
+      json.end_array().end_object();
+      respond(json_answer(std::move(body)));
+    });
   }
 
  private:

@@ -68,7 +68,8 @@ class Commands {
   void set_weight_to(const Place& place, std::string_view text, Reply reply);
   void set_address(const Place& place, Words words, Reply reply);
   // "" if it can be removed, else why not.
-  void look_removable(const Place& place, std::move_only_function<void(std::string)> then);
+  // With the reason why it is not, or "", and with how much work was cut while it drained.
+  void look_removable(const Place& place, std::move_only_function<void(std::string, std::uint32_t)> then);
   void wait_removable(const Place& place, base::Instant deadline, Reply reply);
 
   const Sources& sources_;

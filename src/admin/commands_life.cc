@@ -131,24 +131,26 @@ void Commands::add_server(Words words, Reply reply) {
                     : "Already exists a server with the same name in backend.\n"));
 }
 
-void Commands::look_removable(const Place& place, std::move_only_function<void(std::string)> then) {
+void Commands::look_removable(const Place& place, std::move_only_function<void(std::string, std::uint32_t)> then) {
   const auto endpoint = sources_.roster->find(place.backend, place.name);
-  if (!endpoint) return then("No such server.");
-  if (endpoint->wish != Wish::maint) return then(std::string(not_in_maintenance));
+  if (!endpoint) return then("No such server.", 0);
+  if (endpoint->wish != Wish::maint) return then(std::string(not_in_maintenance), 0);
   gather<gate::InFlight>(
       sources_, server_.door(), server_.alarms(), worker_patience,
       [this, identity = endpoint->identity](std::size_t worker) { return sources_.in_flight(worker, identity); },
       [then = std::move(then)](const Replies<gate::InFlight>& replies) mutable {
         const bool busy = std::ranges::any_of(replies, [](const auto& seen) { return !seen || seen->total() > 0; });
-        then(busy ? std::string(still_used) : "");
+        std::uint32_t cut = 0;
+        for (const auto& seen : replies) cut += seen ? seen->cut : 0;
+        then(busy ? std::string(still_used) : "", cut);
       });
 }
 
 void Commands::del_server(Words words, Reply reply) {
   Place place;
   if (!find(words, place, reply, "")) return;
-  look_removable(place, [this, place, reply = std::move(reply)](std::string why_not) mutable {
-    if (!why_not.empty()) return reply(std::move(why_not));
+  look_removable(place, [this, place, reply = std::move(reply)](std::string why_not, std::uint32_t) mutable {
+    if (!why_not.empty()) return reply(refusal(std::move(why_not)));
     const auto outcome = sources_.roster->remove(place.backend, place.name);
     reply(outcome ? success("Server deleted.") : refusal(std::string(not_in_maintenance)));
   });
@@ -167,10 +169,12 @@ void Commands::wait(Words words, Reply reply) {
 }
 
 void Commands::wait_removable(const Place& place, base::Instant deadline, Reply reply) {
-  look_removable(place, [this, place, deadline, reply = std::move(reply)](std::string why_not) mutable {
-    if (why_not.empty()) return reply("Done.\n");
-    if (why_not != still_used) return reply("Failed. " + why_not + "\n");
-    if (server_.monotonic() >= deadline) return reply("Wait delay expired. " + why_not + "\n");
+  look_removable(place, [this, place, deadline, reply = std::move(reply)](std::string why_not,
+                                                                          std::uint32_t cut) mutable {
+    if (why_not.empty() && cut > 0) return reply(success(fmt::format("Done. {} requests or tunnels were cut.\n", cut)));
+    if (why_not.empty()) return reply(success("Done.\n"));
+    if (why_not != still_used) return reply(refusal("Failed. " + why_not + "\n"));
+    if (server_.monotonic() >= deadline) return reply(refusal("Wait delay expired. " + why_not + "\n"));
     const base::Duration left = deadline - server_.monotonic();
     server_.alarms().run_after(std::min(left, look_again), [this, place, deadline, reply = std::move(reply)]() mutable {
       wait_removable(place, deadline, std::move(reply));

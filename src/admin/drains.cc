@@ -118,15 +118,18 @@ void Drains::on_idle(std::uint64_t identity) {
 void Drains::confirm(const std::string& id) {
   Drain* const drain = find(id);
   if (drain == nullptr || std::exchange(drain->looking, true)) return;
-  look(id, [this, id](Drain& found, std::size_t silent, bool busy) {
-    found.looking = false;
-    if (found.state != DrainState::draining) return;
-    if (!busy) return settle(id, found, DrainState::drained, silent);
-    for (const DrainedEndpoint& endpoint : found.endpoints) watch(endpoint.identity);
+  look(id, [this, id](Drain* found, std::size_t silent, bool busy) {
+    if (found == nullptr) return;
+    found->looking = false;
+    if (found->state != DrainState::draining) return;
+    // Nothing uses it for this moment only, if new work goes to it.
+    if (ready_again(*found)) return settle(id, *found, DrainState::ended, silent);
+    if (!busy) return settle(id, *found, DrainState::drained, silent);
+    for (const DrainedEndpoint& endpoint : found->endpoints) watch(endpoint.identity);
   });
 }
 
-void Drains::look(const std::string& id, std::move_only_function<void(Drain&, std::size_t, bool)> then) {
+void Drains::look(const std::string& id, std::move_only_function<void(Drain*, std::size_t, bool)> then) {
   std::vector<std::uint64_t> identities;
   for (const DrainedEndpoint& endpoint : find(id)->endpoints) identities.push_back(endpoint.identity);
   const auto question = [&sources = sources_, identities](std::size_t worker) {
@@ -137,7 +140,7 @@ void Drains::look(const std::string& id, std::move_only_function<void(Drain&, st
   gather<std::vector<gate::InFlight>>(sources_, server_.door(), server_.alarms(), worker_patience, question,
                                       [this, id, then = std::move(then)](const Looks& looks) mutable {
                                         Drain* const drain = find(id);
-                                        if (drain == nullptr) return;
+                                        if (drain == nullptr) return then(nullptr, 0, false);
                                         std::size_t silent = 0;
                                         std::uint32_t busy = 0;
                                         for (DrainedEndpoint& endpoint : drain->endpoints) endpoint.in_flight = {};
@@ -148,7 +151,7 @@ void Drains::look(const std::string& id, std::move_only_function<void(Drain&, st
                                             busy += (*seen)[i].total();
                                           }
                                         }
-                                        then(*drain, silent, busy > 0 || silent > 0);
+                                        then(drain, silent, busy > 0 || silent > 0);
                                       });
 }
 
@@ -190,24 +193,41 @@ bool Drains::wait(const std::string& id, base::Duration patience, Done done) {
     drain->waiters.emplace(number, Waiter{alarm, std::move(done)});
     return true;
   }
-  look(id, [this, id, patience, done = std::move(done)](Drain& found, std::size_t silent, bool busy) mutable {
-    if (found.state == DrainState::drained && busy) {
-      found.state = DrainState::draining;
-      found.drained_at.reset();
-      for (const DrainedEndpoint& endpoint : found.endpoints) watch(endpoint.identity);
+  look(id, [this, id, patience, done = std::move(done)](Drain* found, std::size_t silent, bool busy) mutable {
+    if (found == nullptr) return done({.id = id, .state = DrainState::ended});  // forgotten meanwhile
+    if (found->state != DrainState::ended && ready_again(*found)) settle(id, *found, DrainState::ended, silent);
+    if (found->state == DrainState::drained && busy) {
+      note_work_again(*found);
       if (patience > base::Duration::zero()) {
         wait(id, patience, std::move(done));
         return;
       }
     }
-    done(report(id, found, silent));
+    done(report(id, *found, silent));
   });
   return true;
 }
 
-// By another way than end(): the runtime socket, or the provider.
-bool Drains::ready_again(const Drain& drain) const {
-  return std::ranges::any_of(drain.endpoints, [this](const DrainedEndpoint& endpoint) {
+void Drains::note_work_again(Drain& drain) {
+  drain.state = DrainState::draining;
+  drain.drained_at.reset();
+  for (const DrainedEndpoint& endpoint : drain.endpoints) watch(endpoint.identity);
+}
+
+std::unordered_set<base::Address, Drains::AddressHash> Drains::served() const {
+  std::unordered_set<base::Address, AddressHash> served;
+  for (const gate::SharedEndpointList& list : sources_.roster->lists()) {
+    for (const gate::ListedEndpoint& endpoint : list->endpoints) {
+      if (!lifecycle::draining(endpoint.membership, endpoint.wish)) served.insert(endpoint.address);
+    }
+  }
+  return served;
+}
+
+// By another way than end(): the runtime socket, or the provider; under another name too, if an address is drained.
+bool Drains::ready_again(const Drain& drain, const std::unordered_set<base::Address, AddressHash>& served) const {
+  return std::ranges::any_of(drain.endpoints, [&](const DrainedEndpoint& endpoint) {
+    if (drain.options.by_address && served.contains(endpoint.address)) return true;
     const auto now = sources_.roster->find(endpoint.backend, endpoint.name);
     return now && now->identity == endpoint.identity && !lifecycle::draining(now->membership, now->wish);
   });
@@ -222,10 +242,47 @@ DrainReport Drains::report(const std::string& id, const Drain& drain, std::size_
           .workers_silent = silent};
 }
 
-std::vector<DrainReport> Drains::list() const {
-  std::vector<DrainReport> all;
-  for (const auto& [id, drain] : drains_) all.push_back(report(id, drain));
-  return all;
+// One look for all of them.
+void Drains::list(std::move_only_function<void(std::vector<DrainReport>)> done) {
+  const auto served_now = served();
+  std::vector<std::uint64_t> identities;
+  std::vector<std::string> ids;
+  for (auto& [id, drain] : drains_) {
+    ids.push_back(id);
+    if (drain.state != DrainState::ended && ready_again(drain, served_now)) settle(id, drain, DrainState::ended, 0);
+    if (drain.state == DrainState::ended) continue;
+    for (const DrainedEndpoint& endpoint : drain.endpoints) identities.push_back(endpoint.identity);
+  }
+  using Seen = std::unordered_map<std::uint64_t, gate::InFlight>;
+  const auto question = [&sources = sources_, identities = std::move(identities)](std::size_t worker) {
+    Seen seen;
+    for (const std::uint64_t identity : identities) seen.emplace(identity, sources.in_flight(worker, identity));
+    return seen;
+  };
+  gather<Seen>(sources_, server_.door(), server_.alarms(), worker_patience, question,
+               [this, ids = std::move(ids), done = std::move(done)](const Replies<Seen>& replies) mutable {
+                 const auto silent =
+                     static_cast<std::size_t>(std::ranges::count_if(replies, [](const auto& seen) { return !seen; }));
+                 std::vector<DrainReport> all;
+                 for (const std::string& id : ids) {
+                   Drain* const drain = find(id);
+                   if (drain == nullptr) continue;
+                   std::uint32_t busy = 0;
+                   for (DrainedEndpoint& endpoint : drain->endpoints) {
+                     if (drain->state == DrainState::ended) break;
+                     endpoint.in_flight = {};
+                     for (const auto& seen : replies) {
+                       if (seen && seen->contains(endpoint.identity))
+                         endpoint.in_flight.add(seen->at(endpoint.identity));
+                     }
+                     busy += endpoint.in_flight.total();
+                   }
+                   // A worker that has not said so may have some.
+                   if (drain->state == DrainState::drained && (busy > 0 || silent > 0)) note_work_again(*drain);
+                   all.push_back(report(id, *drain, silent));
+                 }
+                 done(std::move(all));
+               });
 }
 
 }  // namespace ebb::admin

@@ -15,6 +15,7 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "admin/gather.h"
@@ -50,6 +51,7 @@ struct DrainReport {
 
 struct DrainOptions {
   bool serve_if_last = true;  // else the endpoint gets nothing, also if nothing else serves
+  bool by_address = false;    // what is drained is an address, whatever the endpoints at it are called
 };
 
 class Drains {
@@ -72,8 +74,7 @@ class Drains {
   using Done = std::move_only_function<void(DrainReport)>;
   // Reports when it is drained or ended, at the latest after `patience`. False: there is no such drain.
   bool wait(const std::string& id, base::Duration patience, Done done);
-  // Without a look at the workers.
-  std::vector<DrainReport> list() const;
+  void list(std::move_only_function<void(std::vector<DrainReport>)> done);
   const std::vector<DrainedEndpoint>* endpoints(const std::string& id) const;
 
  private:
@@ -92,6 +93,9 @@ class Drains {
     std::uint64_t waiters_ever = 0;
     bool looking = false;  // a second look is under way
   };
+  struct AddressHash {
+    std::size_t operator()(const base::Address& address) const { return address.hash(); }
+  };
   using Looks = Replies<std::vector<gate::InFlight>>;  // by endpoint of the drain
 
   Drain* find(const std::string& id);
@@ -100,10 +104,15 @@ class Drains {
   void watch(std::uint64_t identity);
   void on_idle(std::uint64_t identity);
   void confirm(const std::string& id);
-  void look(const std::string& id, std::move_only_function<void(Drain&, std::size_t silent, bool busy)> then);
+  // `drain` is null if it was forgotten meanwhile.
+  void look(const std::string& id, std::move_only_function<void(Drain* drain, std::size_t silent, bool busy)> then);
+  void note_work_again(Drain& drain);
   void settle(const std::string& id, Drain& drain, DrainState state, std::size_t silent);
   void forget_later(const std::string& id);
-  bool ready_again(const Drain& drain) const;
+  // Addresses that get new work.
+  std::unordered_set<base::Address, AddressHash> served() const;
+  bool ready_again(const Drain& drain) const { return ready_again(drain, served()); }
+  bool ready_again(const Drain& drain, const std::unordered_set<base::Address, AddressHash>& served) const;
   DrainReport report(const std::string& id, const Drain& drain, std::size_t silent = 0) const;
 
   const Sources& sources_;

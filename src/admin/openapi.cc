@@ -241,7 +241,8 @@ std::string_view openapi_document() {
           "drained": {"type": "boolean"},
           "asked_at": {"type": "string", "format": "date-time"},
           "drained_at": {"type": ["string", "null"], "format": "date-time"},
-          "endpoints": {"type": "array", "items": {"type": "object", "properties": {"backend": {"type": "string"}, "name": {"type": "string"}, "address": {"type": "string"}, "in_flight": {"$ref": "#/components/schemas/InFlight"}}}},
+          "endpoints": {"type": "array", "items": {"type": "object", "properties": {"backend": {"type": "string"}, "name": {"type": "string"}, "address": {"type": "string"}, "in_flight": {"$ref": "#/components/schemas/InFlight"}, "cut": {"type": "integer"}}}},
+          "cut": {"type": "integer", "description": "requests and tunnels that were ended before their time while the endpoints drained: by drain.deadline, or by an operator"},
           "workers_silent": {"type": "integer", "description": "did not answer in time, so that nothing is known of them"}
         }
       }

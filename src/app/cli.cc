@@ -73,8 +73,11 @@ Examples, as a preStop command:
   ebbgate drain --self --routers ebbgate.ingress.svc:9902 --timeout 60s
   ebbgate drain --endpoint 10.1.0.5:8080 --routers 10.0.0.1:9901,10.0.0.2:9901 --token-file /etc/token --json
 
-Exit status: 0 drained everywhere, 1 a router cannot be reached or refuses, 3 something is still open at the end of
-the time; what it is, is printed.)";
+A router that is not there (connection refused, no route, a name without an address) has no connections, so the
+others' receipts are enough; at least one router must answer.
+
+Exit status: 0 drained everywhere, 1 a router refuses or does not answer, or none is there, 3 something is still open at
+the end of the time; what it is, is printed, 4 drained, but requests or tunnels were cut by the drain deadline.)";
 
 constexpr const char* conns_footer =
     R"(A line per TCP socket: queues, timer (kind, time left, count), age, time since data came in and went out, round

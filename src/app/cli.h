@@ -9,6 +9,7 @@ enum ExitStatus : int {
   exit_failed = 1,    // the configuration is wrong, or the router could not start
   exit_usage = 2,     // the command line is wrong
   exit_deadline = 3,  // `drain`: something was still open when the time was over
+  exit_cut = 4,       // `drain`: drained, but work was cut
 };
 
 int command_line(int count, const char* const* arguments);

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <charconv>
 #include <condition_variable>
 #include <mutex>
 #include <optional>
@@ -17,6 +18,7 @@
 #include "app/token_file.h"
 #include "config/values.h"
 #include "observe/json_writer.h"
+#include "observe/text_escape.h"
 #include "wire/json_reader.h"
 
 namespace ebb::app {
@@ -24,36 +26,48 @@ namespace {
 
 using std::chrono::seconds;
 
-constexpr base::Duration poll_every = seconds{1};       // how long one question waits: the progress line follows it
-constexpr base::Duration answer_patience = seconds{5};  // beyond that
-constexpr base::Duration unreachable_patience = seconds{3};
+constexpr base::Duration poll_every = seconds{1};  // how long one question waits: the progress line follows it
+constexpr base::Duration connect_patience = seconds{1};
+// A router that is started anew comes back within these.
+constexpr base::Duration absent_patience = seconds{1};
+constexpr base::Duration silent_patience = seconds{3};  // beyond what the question itself waits
 constexpr int retry_pause_ms = 200;
+constexpr std::size_t words_bytes_max = 1000;
 constexpr std::chrono::milliseconds progress_every{200};
 
-enum class Outcome : std::uint8_t { open, drained, unknown, failed };
-constexpr std::string_view outcome_names[] = {"open", "drained", "unknown", "failed"};
+enum class Outcome : std::uint8_t {
+  open,
+  drained,
+  unknown,  // that router does not have the endpoint
+  absent,   // there is no such router, so it has no connections either
+  failed,
+};
+constexpr std::string_view outcome_names[] = {"open", "drained", "unknown", "absent", "failed"};
 
 struct RouterState {
+  std::string name;  // its address, or the name that has none
   base::Address address;
   Outcome outcome = Outcome::open;
-  std::string words;  // what is still open, or what failed
+  std::string words;      // what is still open, or what failed
+  std::uint64_t cut = 0;  // requests and tunnels
 };
 
 // All replicas; every one has a thread of its own.
 class DrainAsk {
  public:
-  DrainAsk(const DrainArguments& arguments, std::vector<base::Address> routers, std::string token,
-           base::Duration timeout)
-      : arguments_(arguments), token_(std::move(token)), deadline_(clock_.now() + timeout), started_(clock_.now()) {
-    for (const base::Address& router : routers) routers_.push_back({.address = router});
-  }
+  DrainAsk(const DrainArguments& arguments, std::vector<RouterState> routers, std::string token, base::Duration timeout)
+      : arguments_(arguments),
+        token_(std::move(token)),
+        deadline_(clock_.now() + timeout),
+        started_(clock_.now()),
+        routers_(std::move(routers)) {}
 
   int run() {
     std::vector<std::jthread> threads;
     followed_ = routers_.size();
     for (std::size_t i = 0; i < routers_.size(); ++i) {
       threads.emplace_back([this, i] {
-        follow(i);
+        if (routers_[i].outcome == Outcome::open) follow(i);
         let_go();
       });
     }
@@ -71,15 +85,19 @@ class DrainAsk {
   void follow(std::size_t index) {
     std::string id;
     std::optional<base::Instant> silent_since;
+    std::optional<HttpFailure> failure;  // of the last question
     while (clock_.now() < deadline_) {
+      const base::Instant asked = clock_.now();
       const auto answer = ask(index, id);
       if (!answer) {
-        if (!silent_since) silent_since = clock_.now();
-        if (clock_.now() - *silent_since > unreachable_patience) return settle(index, Outcome::failed, answer.error());
+        failure = answer.error();
+        if (!silent_since) silent_since = asked;
+        if (clock_.now() - *silent_since >= (failure->absent ? absent_patience : silent_patience)) break;
         ::poll(nullptr, 0, retry_pause_ms);
         continue;
       }
       silent_since.reset();
+      failure.reset();
       if (answer->status == 404 && !id.empty()) {
         id.clear();  // that router was started anew
         continue;
@@ -92,18 +110,23 @@ class DrainAsk {
         return settle(index, Outcome::failed, fmt::format("status {}: {}", answer->status, reason_of(value)));
       }
       id = value->find("id")->text;
+      if (!is_drain_id(id)) return settle(index, Outcome::failed, "its drain has an id that cannot be asked for");
       const wire::JsonValue* const state = value->find("state");
+      note_cut(index, *value);
       if (state != nullptr && state->text == "drained") return settle(index, Outcome::drained, "");
       if (state != nullptr && state->text == "ended") return settle(index, Outcome::failed, "somebody ended the drain");
       note(index, open_work(*value));
     }
+    if (!failure) return;
+    settle(index, failure->absent ? Outcome::absent : Outcome::failed,
+           failure->words + (failure->absent ? ": there is no router, so it has no connections" : ""));
   }
 
-  std::expected<HttpAnswer, std::string> ask(std::size_t index, const std::string& id) {
+  std::expected<HttpAnswer, HttpFailure> ask(std::size_t index, const std::string& id) {
     const base::Duration left = std::max(deadline_ - clock_.now(), base::Duration::zero());
-    const auto wait = base::to_ms(std::min(left, poll_every));
+    const base::Duration wait = id.empty() ? base::Duration::zero() : std::min(left, poll_every);
     HttpQuestion question{
-        .method = "GET", .target = fmt::format("/api/v1/drains/{}?wait={}ms", id, wait), .token = token_};
+        .method = "GET", .target = fmt::format("/api/v1/drains/{}?wait={}ms", id, base::to_ms(wait)), .token = token_};
     if (id.empty()) {
       question.method = "POST";
       question.target = "/api/v1/drains";
@@ -112,7 +135,14 @@ class DrainAsk {
       if (!arguments_.self) json.member("endpoint", arguments_.endpoint);
       json.member("serve_if_last", !arguments_.not_if_last).end_object();
     }
-    return ask_over_http(routers_[index].address, question, poll_every + answer_patience, clock_);
+    return ask_over_http(routers_[index].address, question,
+                         {.connect = connect_patience, .answer = wait + silent_patience}, clock_);
+  }
+
+  // It becomes part of a request's target.
+  static bool is_drain_id(std::string_view id) {
+    constexpr std::string_view letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.";
+    return !id.empty() && id.size() <= 128 && id.find_first_not_of(letters) == std::string_view::npos;
   }
 
   static std::string reason_of(const std::expected<wire::JsonValue, wire::JsonFault>& value) {
@@ -136,15 +166,30 @@ class DrainAsk {
     return words.empty() ? "work that began a moment ago" : words;
   }
 
-  void settle(std::size_t index, Outcome outcome, std::string words) {
+  void settle(std::size_t index, Outcome outcome, const std::string& words) {
     const std::lock_guard lock(mutex_);
     routers_[index].outcome = outcome;
-    routers_[index].words = std::move(words);
+    routers_[index].words =
+        observe::visible(words.substr(0, words_bytes_max));  // another program's, on its way to a terminal
   }
-  void note(std::size_t index, std::string words) { settle(index, Outcome::open, std::move(words)); }
+  void note_cut(std::size_t index, const wire::JsonValue& drain) {
+    const wire::JsonValue* const cut = drain.find("cut");
+    std::uint64_t count = 0;
+    if (cut != nullptr) std::from_chars(cut->text.data(), cut->text.data() + cut->text.size(), count);
+    const std::lock_guard lock(mutex_);
+    routers_[index].cut = count;
+  }
+  void note(std::size_t index, const std::string& words) { settle(index, Outcome::open, words); }
 
   std::size_t count(Outcome outcome) const {
     return static_cast<std::size_t>(std::ranges::count(routers_, outcome, &RouterState::outcome));
+  }
+  // Routers that send it nothing any more.
+  std::size_t settled() const { return count(Outcome::drained) + count(Outcome::unknown) + count(Outcome::absent); }
+  std::uint64_t cut() const {
+    std::uint64_t sum = 0;
+    for (const RouterState& router : routers_) sum += router.cut;
+    return sum;
   }
   void let_go() {
     const std::lock_guard lock(mutex_);
@@ -156,11 +201,11 @@ class DrainAsk {
   // the lock.
   void progress() {
     if (arguments_.json) return;
-    std::string line = fmt::format("draining {}: {} of {} routers have acknowledged", subject(),
-                                   count(Outcome::drained) + count(Outcome::unknown), routers_.size());
+    std::string line =
+        fmt::format("draining {}: {} of {} routers have acknowledged", subject(), settled(), routers_.size());
     for (const RouterState& router : routers_) {
       if (router.outcome == Outcome::open && !router.words.empty()) {
-        line += fmt::format("; {} has {}", router.address.text(), router.words);
+        line += fmt::format("; {} has {}", router.name, router.words);
       }
     }
     if (line == last_line_) return;
@@ -172,14 +217,13 @@ class DrainAsk {
     }
   }
 
-  std::string subject() const { return arguments_.self ? "this endpoint" : arguments_.endpoint; }
+  std::string subject() const { return arguments_.self ? "this endpoint" : observe::visible(arguments_.endpoint); }
 
   int report() {
     const std::lock_guard lock(mutex_);
     if (!arguments_.json && ::isatty(STDERR_FILENO) != 0) fmt::print(stderr, "\r\x1b[K");
-    const bool all =
-        count(Outcome::drained) + count(Outcome::unknown) == routers_.size() && count(Outcome::drained) > 0;
-    int status = exit_ok;
+    const bool all = settled() == routers_.size() && count(Outcome::drained) > 0;
+    int status = cut() > 0 ? exit_cut : exit_ok;
     if (!all) status = count(Outcome::open) > 0 ? exit_deadline : exit_failed;
     if (arguments_.json) {
       print_json(all);
@@ -190,9 +234,10 @@ class DrainAsk {
       fmt::print("drained: {} on {} of {} routers after {}.{:03} s\n", subject(), count(Outcome::drained),
                  routers_.size(), took / 1000, took % 1000);
     }
+    if (cut() > 0) fmt::print(stderr, "{} requests or tunnels were cut before their end\n", cut());
     for (const RouterState& router : routers_) {
       if (router.outcome == Outcome::drained) continue;
-      fmt::print(stderr, "{}: {}: {}\n", router.address.text(), outcome_names[static_cast<std::size_t>(router.outcome)],
+      fmt::print(stderr, "{}: {}: {}\n", router.name, outcome_names[static_cast<std::size_t>(router.outcome)],
                  router.words.empty() ? "no answer yet" : router.words);
     }
     return status;
@@ -202,10 +247,11 @@ class DrainAsk {
     std::string out;
     observe::JsonWriter json(out);
     const auto took = base::to_ms(clock_.now() - started_);
-    json.begin_object().member("drained", all).member("took_ms", took).key("routers").begin_array();
+    json.begin_object().member("drained", all).member("cut", cut()).member("took_ms", took);
+    json.key("routers").begin_array();
     for (const RouterState& router : routers_) {
       json.begin_object()
-          .member("address", router.address.text())
+          .member("address", router.name)
           .member("state", outcome_names[static_cast<std::size_t>(router.outcome)])
           .member("words", router.words)
           .end_object();
@@ -227,14 +273,17 @@ class DrainAsk {
 };
 
 // Every address of every name: the replicas behind a headless service share one.
-std::expected<std::vector<base::Address>, std::string> resolve_routers(std::string_view list) {
-  std::vector<base::Address> addresses;
+std::expected<std::vector<RouterState>, std::string> resolve_routers(std::string_view list) {
+  std::vector<RouterState> routers;
+  const auto add = [&routers](const base::Address& address) {
+    routers.push_back({.name = address.text(), .address = address});
+  };
   while (!list.empty()) {
     const std::size_t end = std::min(list.find(','), list.size());
     const std::string one(list.substr(0, end));
     list.remove_prefix(std::min(end + 1, list.size()));
     if (const auto numeric = base::Address::parse(one)) {
-      addresses.push_back(*numeric);
+      add(*numeric);
       continue;
     }
     const std::size_t colon = one.rfind(':');
@@ -243,21 +292,28 @@ std::expected<std::vector<base::Address>, std::string> resolve_routers(std::stri
     wanted.ai_socktype = SOCK_STREAM;
     addrinfo* found = nullptr;
     const int error = ::getaddrinfo(one.substr(0, colon).c_str(), one.substr(colon + 1).c_str(), &wanted, &found);
-    if (error != 0) return std::unexpected(one + ": " + ::gai_strerror(error));
+    if (error != 0) {
+      const bool absent = error == EAI_NONAME || error == EAI_NODATA;
+      routers.push_back({.name = observe::visible(one),
+                         .outcome = absent ? Outcome::absent : Outcome::failed,
+                         .words = std::string(::gai_strerror(error)) +
+                                  (absent ? ": the name has no address, so there is no router behind it" : "")});
+      continue;
+    }
     for (const addrinfo* each = found; each != nullptr; each = each->ai_next) {
-      addresses.push_back(base::Address::from(each->ai_addr));
+      add(base::Address::from(each->ai_addr));
     }
     ::freeaddrinfo(found);
   }
-  if (addresses.empty()) return std::unexpected("there is no router to ask; give --routers HOST:PORT,HOST:PORT");
-  return addresses;
+  if (routers.empty()) return std::unexpected("there is no router to ask; give --routers HOST:PORT,HOST:PORT");
+  return routers;
 }
 
 }  // namespace
 
 int drain_endpoint(const DrainArguments& arguments) {
   const auto refuse = [](const std::string& why) {
-    fmt::print(stderr, "ebbgate drain: {}\n", why);
+    fmt::print(stderr, "ebbgate drain: {}\n", observe::visible(why));
     return exit_failed;
   };
   const auto timeout = config::DurationFormat::parse(arguments.timeout, {});

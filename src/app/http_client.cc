@@ -21,15 +21,16 @@ class Exchange {
  public:
   Exchange(const base::Clock& clock, base::Duration patience) : clock_(clock), deadline_(clock.now() + patience) {}
 
+  void set_patience(base::Duration patience) { deadline_ = clock_.now() + patience; }
   bool connect(const base::Address& server) {
     descriptor_ = reactor::Descriptor(::socket(server.family(), SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
     if (!descriptor_) return fail(errno);
     if (::connect(descriptor_.get(), server.raw(), server.raw_size()) == 0) return true;
-    if (errno != EINPROGRESS || !await(POLLOUT)) return fail(errno);
+    if (errno != EINPROGRESS || !await(POLLOUT)) return fail_to_connect(errno);
     int error = 0;
     socklen_t size = sizeof(error);
     ::getsockopt(descriptor_.get(), SOL_SOCKET, SO_ERROR, &error, &size);
-    return error == 0 || fail(error);
+    return error == 0 || fail_to_connect(error);
   }
   bool send(std::string_view bytes) {
     while (!bytes.empty()) {
@@ -56,6 +57,7 @@ class Exchange {
     }
   }
   const std::string& error() const { return error_; }
+  HttpFailure failure() const { return {error_, absent_}; }
 
  private:
   bool await(short events) {
@@ -65,22 +67,29 @@ class Exchange {
     if (ready == 0) errno = ETIMEDOUT;
     return ready > 0;
   }
+  bool fail_to_connect(int error) {
+    absent_ = error == ECONNREFUSED || error == EHOSTUNREACH || error == ENETUNREACH || error == EHOSTDOWN;
+    return fail(error);
+  }
   bool fail(int error) {
     if (error_.empty()) error_ = std::strerror(error);
     return false;
   }
 
   const base::Clock& clock_;
-  const base::Instant deadline_;
+  base::Instant deadline_;
   reactor::Descriptor descriptor_;
   std::string error_;
+  bool absent_ = false;
 };
+
+std::unexpected<HttpFailure> failed(std::string words) { return std::unexpected(HttpFailure{std::move(words)}); }
 
 }  // namespace
 
-std::expected<HttpAnswer, std::string> ask_over_http(const base::Address& server, const HttpQuestion& question,
-                                                     base::Duration patience, const base::Clock& clock) {
-  Exchange exchange(clock, patience);
+std::expected<HttpAnswer, HttpFailure> ask_over_http(const base::Address& server, const HttpQuestion& question,
+                                                     const HttpPatience& patience, const base::Clock& clock) {
+  Exchange exchange(clock, patience.connect);
   std::string request = fmt::format("{} {} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n", question.method,
                                     question.target, server.text());
   if (!question.token.empty()) request += "Authorization: Bearer " + question.token + "\r\n";
@@ -90,27 +99,28 @@ std::expected<HttpAnswer, std::string> ask_over_http(const base::Address& server
     request += "Content-Length: 0\r\n";
   }
   request += "\r\n" + question.body;
-  if (!exchange.connect(server) || !exchange.send(request)) return std::unexpected(exchange.error());
+  if (!exchange.connect(server)) return std::unexpected(exchange.failure());
+  exchange.set_patience(patience.answer);
+  if (!exchange.send(request)) return std::unexpected(exchange.failure());
 
   const auto head = std::make_unique<wire::ResponseHead>();  // large
   std::string input;
   for (;;) {
     const wire::Parsed parsed = wire::parse_response(input, {}, wire::Method::other, *head);
-    if (parsed.status == wire::Parsed::Status::refused) return std::unexpected(std::string(parsed.why));
+    if (parsed.status == wire::Parsed::Status::refused) return failed(std::string(parsed.why));
     if (parsed.status == wire::Parsed::Status::complete && head->interim()) {
       input.erase(0, parsed.consumed);
       continue;
     }
     if (parsed.status == wire::Parsed::Status::complete && head->has_length) {
-      if (head->content_length > answer_bytes_max) return std::unexpected(std::string("the answer is too long"));
+      if (head->content_length > answer_bytes_max) return failed("the answer is too long");
       if (input.size() >= parsed.consumed + head->content_length) {
         return HttpAnswer{head->status, input.substr(parsed.consumed, static_cast<std::size_t>(head->content_length))};
       }
     }
-    if (input.size() > answer_bytes_max) return std::unexpected(std::string("the answer is too long"));
+    if (input.size() > answer_bytes_max) return failed("the answer is too long");
     if (!exchange.receive(input)) {
-      return std::unexpected(exchange.error().empty() ? std::string("the connection ended before the answer")
-                                                      : exchange.error());
+      return failed(exchange.error().empty() ? "the connection ended before the answer" : exchange.error());
     }
   }
 }

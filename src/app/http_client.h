@@ -22,8 +22,17 @@ struct HttpAnswer {
   std::string body;
 };
 
-// The error says what failed, in words.
-std::expected<HttpAnswer, std::string> ask_over_http(const base::Address& server, const HttpQuestion& question,
-                                                     base::Duration patience, const base::Clock& clock);
+struct HttpFailure {
+  std::string words;
+  bool absent = false;  // the network says that nobody is there: refused, no route
+};
+
+struct HttpPatience {
+  base::Duration connect;
+  base::Duration answer;  // from then on
+};
+
+std::expected<HttpAnswer, HttpFailure> ask_over_http(const base::Address& server, const HttpQuestion& question,
+                                                     const HttpPatience& patience, const base::Clock& clock);
 
 }  // namespace ebb::app

@@ -28,6 +28,7 @@ class H2Backends;
 class Endpoints;
 class HealthWatch;
 class Checks;
+class Datagrams;
 class Mirrors;
 struct MissingRow;  // a test that lets machines meet events that they have no row for (tests/sim/missing_row_test.cc)
 
@@ -101,6 +102,7 @@ struct Core {
   HealthWatch* health = nullptr;
   Checks* checks = nullptr;
   Mirrors* mirrors = nullptr;
+  Datagrams* datagrams = nullptr;
 
   const routes::Timeouts& timeouts() const { return current->model().timeouts; }
   wire::HeadLimits head_limits() const {

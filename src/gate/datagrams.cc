@@ -290,10 +290,22 @@ void Datagrams::close_all(Cause cause) {
   close_listeners();
 }
 
+std::uint32_t Datagrams::end_of_endpoint(Handle endpoint, Cause cause) {
+  std::uint32_t ended = 0;
+  for (const Handle handle : flows_.all()) {
+    Flow& flow = *flows_.find(handle);
+    if (flow.former.endpoint == endpoint) close_path(flow.former);
+    if (!flow.path.socket || flow.path.endpoint != endpoint) continue;
+    finish(flow, Event::ended, cause);
+    ended += 1;
+  }
+  return ended;
+}
+
 // Of a flow that waited for its last answer: the sockets were still needed to send that.
 void Datagrams::finish(Flow& flow, Event event, Cause cause) {
   end(flow, event, cause);
-  if (flows_.size() == 0) close_listeners();
+  if (core_.stopping && flows_.size() == 0) close_listeners();
 }
 
 void Datagrams::step(Flow& flow, Event event) {

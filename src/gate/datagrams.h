@@ -37,6 +37,8 @@ class Datagrams {
   // Takes nothing more from clients; flows to which an answer is owed wait a little for it.
   void drain();
   void close_all(base::Cause cause);
+  // Flows that still use the endpoint; a client that goes on begins a new one. How many.
+  std::uint32_t end_of_endpoint(base::Handle endpoint, base::Cause cause);
   // Those whose machine had no row for what happened.
   void end_broken();
 

@@ -19,6 +19,7 @@ struct InFlight {
   std::uint32_t sent = 0;        // a request is on its way or waits for its answer
   std::uint32_t streaming = 0;   // the response has begun
   std::uint32_t tunnels = 0;     // upgraded, TCP, passed-through TLS, flows of datagrams
+  std::uint32_t cut = 0;         // not in flight any more: ended before its time since the endpoint began to drain
 
   std::uint32_t total() const { return connecting + sent + streaming + tunnels; }
   void add(const InFlight& other) {
@@ -26,6 +27,7 @@ struct InFlight {
     sent += other.sent;
     streaming += other.streaming;
     tunnels += other.tunnels;
+    cut += other.cut;
   }
 };
 

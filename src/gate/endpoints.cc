@@ -4,6 +4,7 @@
 
 #include "gate/backends.h"
 #include "gate/checks.h"
+#include "gate/datagrams.h"
 #include "gate/exchanges.h"
 #include "gate/h2_backends.h"
 #include "gate/health.h"
@@ -17,6 +18,12 @@ using lifecycle::Health;
 using lifecycle::Membership;
 using lifecycle::Standing;
 using lifecycle::Wish;
+
+namespace {
+
+constexpr std::size_t cut_max = 10'000;  // endpoints; as many as there may be drains
+
+}  // namespace
 
 void Endpoints::enter(LocalSnapshot& snapshot) {
   views_.for_each([](Handle, BackendView& view) { view.listed = false; });
@@ -139,6 +146,7 @@ void Endpoints::leave(Handle handle) {
 
 // The work that it has may end by itself until the deadline; what waits in the pool is of no more use.
 void Endpoints::drain_or_not(EndpointState& endpoint, bool was_draining) {
+  if (!endpoint.draining() || !was_draining) cut_.erase(endpoint.identity);
   if (!endpoint.draining()) {
     endpoint.drain_until = endpoint.bound_until = base::Instant::max();
     return endpoint.drain_timer.disarm();
@@ -266,7 +274,20 @@ void Endpoints::settle(Handle handle) {
   core_.health->forget(identity);
 }
 
-void Endpoints::on_timer(Handle handle) { core_.exchanges->end_of_endpoint(handle, Cause::drain_deadline); }
+void Endpoints::on_timer(Handle handle) { end_work(handle, Cause::drain_deadline); }
+
+void Endpoints::end_work(Handle handle, Cause cause) {
+  const EndpointState* const endpoint = endpoints_.find(handle);
+  if (endpoint == nullptr) return;
+  const std::uint64_t identity = endpoint->identity;
+  const bool drains = endpoint->draining();
+  // The endpoint may be gone after that.
+  const std::uint32_t exchanges = core_.exchanges->end_of_endpoint(handle, cause);
+  const std::uint32_t cut = exchanges + core_.datagrams->end_of_endpoint(handle, cause);
+  if (!drains || cut == 0) return;
+  if (cut_.size() >= cut_max) cut_.erase(cut_.begin());
+  cut_[identity] += cut;
+}
 
 // Where nobody waits there is nobody to wake.
 void Endpoints::wake(Handle view) {
@@ -334,6 +355,7 @@ std::vector<EndpointFacts> Endpoints::facts() {
 
 InFlight Endpoints::in_flight(std::uint64_t identity) {
   InFlight sum;
+  if (const auto cut = cut_.find(identity); cut != cut_.end()) sum.cut = cut->second;
   const EndpointState* const endpoint = find_identity(identity);
   if (endpoint == nullptr || endpoint->active == 0) return sum;
   core_.exchanges->for_each([&sum, endpoint](Handle, const Exchange& exchange) {

@@ -135,6 +135,8 @@ class Endpoints {
   void detach(base::Handle handle);
   void settle(base::Handle handle);
   void on_timer(base::Handle endpoint);  // of a drain
+  // Ends the work that the endpoint has. While it drains, receipts say how much that was.
+  void end_work(base::Handle endpoint, base::Cause cause);
   // Views that no snapshot names, when nothing refers to them; only while no old snapshot is alive.
   void forget_unlisted_views();
 
@@ -171,6 +173,8 @@ class Endpoints {
   std::vector<base::Handle> woken_;
   std::uint64_t version_ = 0;
   std::vector<base::Handle> unlisted_;  // views
+  // Work that was cut, by endpoint that drains or has drained; outlives those that are gone, for their receipts.
+  std::unordered_map<std::uint64_t, std::uint32_t> cut_;
 };
 
 }  // namespace ebb::gate

@@ -532,7 +532,8 @@ void Exchanges::on_timer(Handle handle) {
   fail(*exchange, Event::deadline, waited.cause);
 }
 
-void Exchanges::end_of_endpoint(Handle endpoint, Cause cause) {
+std::uint32_t Exchanges::end_of_endpoint(Handle endpoint, Cause cause) {
+  std::uint32_t cut = 0;
   std::vector<Handle> all;
   exchanges_.for_each([&all, endpoint](Handle handle, const Exchange& exchange) {
     if (exchange.endpoint == endpoint && !exchange.life.ended()) all.push_back(handle);
@@ -545,6 +546,7 @@ void Exchanges::end_of_endpoint(Handle endpoint, Cause cause) {
       retry_or_fail(*exchange, cause, Delivery::unknown);
       continue;
     }
+    cut += 1;
     if (!exchange->life.is(State::tunnelling)) {
       fail(*exchange, Event::failed, cause);
       continue;
@@ -552,6 +554,7 @@ void Exchanges::end_of_endpoint(Handle endpoint, Cause cause) {
     say_goodbye(*exchange);
     close_tunnel(*exchange, cause);
   }
+  return cut;
 }
 
 // As if the client had left; then it is told.

@@ -177,7 +177,8 @@ class Exchanges {
   // Requests that were sent can then not be repeated.
   void drop_replay_copies();
   // All that the endpoint still has to do.
-  void end_of_endpoint(base::Handle endpoint, base::Cause cause);
+  // How many it has cut; those that another endpoint can take are not among them.
+  std::uint32_t end_of_endpoint(base::Handle endpoint, base::Cause cause);
   // Requests that waited for an endpoint look again.
   void serve_held();
 

@@ -44,6 +44,7 @@ Worker::Worker(reactor::Reactor& reactor, const base::Labels& labels, const Work
   core_.health = &health_;
   core_.checks = &checks_;
   core_.mirrors = &mirrors_;
+  core_.datagrams = &datagrams_;
 }
 
 Worker::~Worker() {

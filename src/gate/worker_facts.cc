@@ -46,7 +46,7 @@ std::vector<ConnectionFacts> Worker::connection_facts(const ConnectionFilter& fi
 
 void Worker::end_work(std::uint64_t identity) {
   const EndpointState* const endpoint = endpoints_.find_identity(identity);
-  if (endpoint != nullptr) exchanges_.end_of_endpoint(endpoint->self, base::Cause::operator_ended);
+  if (endpoint != nullptr) endpoints_.end_work(endpoint->self, base::Cause::operator_ended);
 }
 
 }  // namespace ebb::gate

@@ -44,7 +44,7 @@ class ControlTest : public testing::Test {
     sources_.backends = [](std::size_t) { return std::vector<gate::BackendFacts>{{.name = "api", .queued = 1}}; };
     sources_.in_flight = [this](std::size_t worker, std::uint64_t identity) {
       const std::lock_guard lock(mutex_);
-      return gate::InFlight{.streaming = busy_[{worker, identity}]};
+      return gate::InFlight{.streaming = busy_[{worker, identity}], .cut = cut_[{worker, identity}]};
     };
     sources_.when_idle = [this](std::size_t worker, std::uint64_t identity, std::move_only_function<void()> tell) {
       {
@@ -106,6 +106,10 @@ class ControlTest : public testing::Test {
     const std::lock_guard lock(mutex_);
     busy_[{worker, identity}] = times;
   }
+  void cut_work(std::size_t worker, std::uint64_t identity, std::uint32_t times) {
+    const std::lock_guard lock(mutex_);
+    cut_[{worker, identity}] = times;
+  }
   // As a worker does when its last exchange with the endpoint ends.
   void end_work(std::size_t worker, std::uint64_t identity) {
     std::vector<std::move_only_function<void()>> told;
@@ -166,6 +170,7 @@ class ControlTest : public testing::Test {
   gate::Roster roster_;
   std::mutex mutex_;
   std::map<std::pair<std::size_t, std::uint64_t>, std::uint32_t> busy_;
+  std::map<std::pair<std::size_t, std::uint64_t>, std::uint32_t> cut_;
   std::map<std::pair<std::size_t, std::uint64_t>, std::vector<std::move_only_function<void()>>> waiting_;
   std::vector<gate::EndpointFacts> gone_;  // set before anything is asked
   Sources sources_;

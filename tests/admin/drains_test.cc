@@ -114,6 +114,48 @@ TEST_F(DrainTest, IsEndedByWhoeverMakesTheEndpointReady) {
   EXPECT_EQ(state(id), "ended");
 }
 
+// A moment without work is no receipt if new work goes to the endpoint.
+TEST_F(DrainTest, SaysEndedToThoseWhoWaitWhenTheEndpointCameBack) {
+  const std::uint64_t a = identity("api", "a");
+  make_busy(0, a);
+  const std::string id = drain("api/a");
+  auto receipt = state_later(id);
+  EXPECT_EQ(state(id, "20ms"), "draining");  // by then the other one waits, too
+  ASSERT_TRUE(roster_.set_wish("api", "a", Wish::ready));
+  end_work(0, a);
+  EXPECT_EQ(receipt.get(), "ended");
+}
+
+TEST_F(DrainTest, ListsWhatIsTrueNow) {
+  const std::uint64_t a = identity("api", "a");
+  const std::string id = drain("api/a");
+  const auto listed = [this] { return text(json(ask("GET", "/api/v1/drains")).find("drains")->items[0], "state"); };
+  EXPECT_EQ(state(id, "30s"), "drained");
+  EXPECT_EQ(listed(), "drained");
+  make_busy(0, a);
+  EXPECT_EQ(listed(), "draining");
+  end_work(0, a);
+  EXPECT_EQ(state(id, "30s"), "drained");
+  ASSERT_TRUE(roster_.set_wish("api", "a", Wish::ready));
+  EXPECT_EQ(listed(), "ended");
+}
+
+TEST_F(DrainTest, OfAnAddressIsEndedWhenItServesUnderAnotherName) {
+  const std::string by_address = drain("10.0.0.1:80");
+  EXPECT_EQ(state(by_address, "30s"), "drained");
+  ASSERT_TRUE(roster_.add("api", {.name = "again", .address = *base::Address::parse("10.0.0.1:80")}));
+  EXPECT_EQ(state(by_address), "ended");
+}
+
+TEST_F(DrainTest, SaysWhatWasCut) {
+  const std::uint64_t a = identity("api", "a");
+  cut_work(1, a, 3);
+  const JsonValue report = json(ask("GET", "/api/v1/drains/" + drain("api/a") + "?wait=30s"));
+  EXPECT_EQ(text(report, "drained"), "true");
+  EXPECT_EQ(text(report, "cut"), "3");
+  EXPECT_EQ(text(report.find("endpoints")->items[0], "cut"), "3");
+}
+
 // The provider was faster than the one who asks.
 TEST_F(DrainTest, WaitsForEndpointsThatHaveLeft) {
   const std::uint64_t a = identity("api", "a");

@@ -1,6 +1,10 @@
 """Drains: no new work, old work ends, and whoever waits is told at once."""
 
+import contextlib
 import json
+import os
+import resource
+import socket
 import statistics
 import subprocess
 import threading
@@ -18,11 +22,12 @@ def drain_command(one, *arguments, port=None):
     return subprocess.run([BINARY, "drain", "--routers", f"127.0.0.1:{port or one.admin}", *arguments], capture_output=True, text=True, timeout=60)
 
 
-def released_after(service, seconds):
-    """When the last byte was let go."""
+def released_after(service, seconds=0, asked=lambda: True):
+    """When the last byte was let go: so long after the drain was asked for."""
     moment = []
 
     def release():
+        wait_until(asked, what="the drain")
         time.sleep(seconds)
         moment.append(time.monotonic())
         service.released.set()
@@ -140,6 +145,67 @@ def test_command_fails_where_nobody_answers_or_knows_the_endpoint(router, backen
     assert drain_command(one, "--self", "--endpoint", "a:1").returncode == 2
 
 
+def test_routers_that_are_not_there_have_nothing_to_acknowledge(router, backend):
+    one = router(configuration(backend(awkward.named("a")).port))
+    nobody = f"127.0.0.1:{PORTS.take()}"
+    command = [BINARY, "drain", "--endpoint", "service/e0", "--timeout", "10m", "--json", "--routers"]
+    hasty = {**os.environ, "RES_OPTIONS": "timeout:1 attempts:1"}  # where no name server answers, that is not ours to wait for
+    ended = subprocess.run([*command, f"{nobody},127.0.0.1:{one.admin},no-such-router.invalid:9902"], capture_output=True, text=True, timeout=60,
+                           env=hasty)
+    told = json.loads(ended.stdout)
+    assert ended.returncode == 0 and told["drained"] and told["cut"] == 0, ended
+    states = {each["address"]: each["state"] for each in told["routers"]}
+    assert states[nobody] == "absent" and states[f"127.0.0.1:{one.admin}"] == "drained", states
+    assert states["no-such-router.invalid:9902"] in ("absent", "failed"), states
+    ended = subprocess.run([*command, nobody], capture_output=True, text=True, timeout=60)
+    assert ended.returncode == 1 and not json.loads(ended.stdout)["drained"], ended
+
+
+def test_router_that_accepts_and_does_not_answer_has_failed_after_three_seconds():
+    """It is not waited for until the whole time of the drain is over."""
+    asked_for, ended = [], threading.Event()
+
+    def never_answer(listener):
+        with listener.accept()[0] as connection:
+            asked_for.append(connection.recv(65536))
+            ended.wait()
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        thread = threading.Thread(target=never_answer, args=[listener], daemon=True)
+        thread.start()
+        try:
+            asked = drain_command(None, "--endpoint", "service/e0", "--timeout", "10m", "--json", port=listener.getsockname()[1])
+        finally:
+            ended.set()
+        thread.join()
+    assert asked_for[0].startswith(b"POST /api/v1/drains")
+    assert asked.returncode == 1 and [each["state"] for each in json.loads(asked.stdout)["routers"]] == ["failed"], asked
+
+
+def test_a_drain_that_cut_work_says_so(router, backend, tmp_path):
+    slow = backend(awkward.answering_late(response(b"slow")))
+    settings = configuration(slow.port) | {"runtime": str(tmp_path / "socket")}
+    settings["backends"][0]["drain"] = {"deadline": "100ms"}
+    one = router(settings)
+    with one.dial() as client:
+        client.send(request())
+        slow.wait_for_requests(1)
+        ended = drain_command(one, "--endpoint", "service/e0", "--timeout", "30s")
+        assert ended.returncode == 4 and "drained: service/e0" in ended.stdout and "1 requests or tunnels were cut" in ended.stderr, ended
+        ended = drain_command(one, "--endpoint", "service/e0", "--timeout", "30s", "--json")
+        assert ended.returncode == 4 and json.loads(ended.stdout)["cut"] == 1 and json.loads(ended.stdout)["drained"], ended
+    with one.dial() as client:
+        Api(one.admin).call("DELETE", "/api/v1/drains/" + Api(one.admin).get("/api/v1/drains")["drains"][0]["id"])
+        client.send(request())
+        slow.wait_for_requests(2)
+        ended = subprocess.run([BINARY, "ctl", "-s", tmp_path / "socket", "set server service/e0 state maint; wait 30s srv-removable service/e0"],
+                               capture_output=True, text=True, timeout=60)
+        assert "Done. 1 requests or tunnels were cut." in ended.stdout, ended
+    ended = subprocess.run([BINARY, "ctl", "-s", tmp_path / "socket", "set server service/e0 state ready; set server service/e0 state maint; wait 30s srv-removable service/e0"],
+                           capture_output=True, text=True, timeout=60)
+    assert ended.stdout.strip().endswith("Done."), ended
+
+
 def test_endpoint_drains_itself_and_nothing_else(router, backend):
     """This test's own address is 127.0.0.1, that of the endpoint; the other one is at 127.0.0.2."""
     here = backend(awkward.named("here"))
@@ -172,7 +238,7 @@ def test_drains_of_endpoints_that_left_are_waited_for(router, backend):
         one.change(backends=[backend_of(other.port)])
         wait_until(lambda: api.endpoint("e0")["address"] == f"127.0.0.1:{other.port}", what="the change")
         assert one.get().body == b"other"
-        thread, _ = released_after(slow, 0.2)
+        thread, _ = released_after(slow, asked=lambda: api.get("/api/v1/drains")["drains"])  # before that, its work keeps the endpoint known
         ended = drain_command(one, "--endpoint", f"127.0.0.1:{slow.port}", "--timeout", "30s")
         thread.join()
         assert ended.returncode == 0, ended
@@ -201,7 +267,7 @@ def test_drain_of_many_tunnels_ends_by_its_deadline(router, backend):
         service.wait_for_requests(count)
         wait_until(lambda: api.endpoint("e0")["in_flight"]["tunnels"] == count, what="all tunnels")
         report, took = timed(lambda: api.drain_state(api.drain("service/e0"), wait="30s"))
-        assert report["drained"], report
+        assert report["drained"] and report["cut"] == count, report
         assert 0.9 < took < promised(1.2)
     finally:
         for client in clients:

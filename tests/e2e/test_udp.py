@@ -10,6 +10,7 @@ import time
 import pytest
 
 import awkward
+from admin_client import Api, runtime
 from http1 import PATIENCE
 from router import BINARY, PORTS, Router, endpoint, promised, wait_until
 
@@ -260,6 +261,30 @@ def test_an_endpoint_that_leaves_gets_no_further_datagram(router, echo, state):
         assert all(ask(asker, one.port("dns"), b"z") == f"{after}:z".encode() for _ in range(20))
         assert len(services[before].received) == seen
     assert one.metric("ebbgate_flows_moved_total", cause="endpoint_gone") == 1
+
+
+@pytest.mark.parametrize("how", ["deadline", "operator"])
+def test_a_drain_ends_the_flows_that_stay_and_its_receipt_counts_them(router, echo, tmp_path, how):
+    """A client that sends nothing more does not move by itself."""
+    services = {name: echo(name) for name in "ab"}
+    drain = {"deadline": "200ms" if how == "deadline" else "10m"}
+    one = router(settings(*services.values(), balance="round_robin", drain=drain, timeouts={"idle": "10m"}) | {"runtime": str(tmp_path / "socket")})
+    api = Api(one.admin)
+    with client() as asker, client() as neighbour:
+        before = ask(asker, one.port("dns"), b"x")[:1].decode()
+        after = ask(neighbour, one.port("dns"), b"x")[:1].decode()
+        assert {before, after} == {"a", "b"}
+        identity = api.drain(f"dns/{before}")
+        if how == "operator":
+            assert not api.drain_state(identity)["drained"]
+            assert runtime(tmp_path / "socket", f"shutdown sessions server dns/{before}") == "\n"
+        report = api.drain_state(identity, wait="30s")
+        assert report["drained"] and report["cut"] == 1, report
+        line = one.logged(cause="drain_deadline" if how == "deadline" else "operator_ended")
+        assert (line["protocol"], line["endpoint"]) == ("UDP", before)
+        assert one.metric("ebbgate_flows") == 1
+        assert ask(neighbour, one.port("dns"), b"y") == f"{after}:y".encode()
+        assert ask(asker, one.port("dns"), b"z") == f"{after}:z".encode()
 
 
 def test_an_answer_that_was_on_its_way_still_arrives_after_the_move(router, echo):

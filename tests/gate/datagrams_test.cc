@@ -181,6 +181,33 @@ TEST_F(DatagramsTest, WhereAllAreLeavingAFlowStaysWhereItIs) {
   EXPECT_THAT(sent(first), ElementsAre("1", "2"));
 }
 
+TEST_F(DatagramsTest, AFlowEndsWithTheDrainOfItsEndpoint) {
+  from_client("1");
+  routes::Model changed = model();
+  changed.backends[0].endpoints[0].state = routes::EndpointState::drain;
+  changed.backends[0].drain_deadline = 5s;
+  changed.backends[0].idle_timeout = 60s;
+  apply(changed);
+  reactor_.pass(4s, *worker_);
+  EXPECT_EQ(worker_->audit().flows, 1u);
+  reactor_.pass(2s, *worker_);
+  EXPECT_EQ(worker_->audit().flows, 0u);
+  EXPECT_EQ(ended(Cause::drain_deadline), 1u);
+  EXPECT_TRUE(reactor_.to(first).empty());
+  from_client("2");
+  EXPECT_THAT(sent(second), ElementsAre("2"));
+}
+
+TEST_F(DatagramsTest, AnOperatorEndsTheFlowsOfAnEndpoint) {
+  from_client("1");
+  const auto facts = worker_->endpoint_facts();
+  for (const EndpointFacts& endpoint : facts) {
+    if (endpoint.address == first) worker_->end_work(endpoint.identity);
+  }
+  EXPECT_EQ(worker_->audit().flows, 0u);
+  EXPECT_EQ(ended(Cause::operator_ended), 1u);
+}
+
 TEST_F(DatagramsTest, WithoutAnEndpointDatagramsAreCountedAndTheFlowSaysWhy) {
   routes::Model changed = model();
   changed.backends[0].endpoints.clear();
