@@ -146,28 +146,23 @@ Roster::Outcome change(Roster& roster, const std::string& backend, const std::st
 }  // namespace
 
 void add_endpoint_api(Server& server, const Sources& sources) {
-  server.add("/api/v1/backends", [&](const Request&, Respond respond) {
-    gather_sums(server, sources, [respond = std::move(respond)](const std::vector<BackendSum>& sums) mutable {
-      respond(backends_answer(sums));
+  const auto shared = std::make_shared<SharedSums>(server, sources);
+  server.add("/api/v1/backends", [shared](const Request&, Respond respond) {
+    shared->ask([respond = std::move(respond)](const auto& sums) mutable { respond(backends_answer(sums)); });
+  });
+  server.add("/api/v1/backends/{backend}", [shared](const Request& request, Respond respond) {
+    shared->ask([name = request.parameters[0], respond = std::move(respond)](const auto& sums) mutable {
+      respond(backend_answer(sums, name));
     });
   });
-  server.add("/api/v1/backends/{backend}", [&](const Request& request, Respond respond) {
-    gather_sums(server, sources,
-                [name = request.parameters[0], respond = std::move(respond)](
-                    const std::vector<BackendSum>& sums) mutable { respond(backend_answer(sums, name)); });
-  });
-  server.add("/api/v1/endpoints", [&](const Request&, Respond respond) {
-    gather_sums(server, sources, [respond = std::move(respond)](const std::vector<BackendSum>& sums) mutable {
-      respond(endpoints_answer(sums));
-    });
+  server.add("/api/v1/endpoints", [shared](const Request&, Respond respond) {
+    shared->ask([respond = std::move(respond)](const auto& sums) mutable { respond(endpoints_answer(sums)); });
   });
 
   // The endpoint as all workers see it behind the change: they get the question behind it.
-  const auto answer_with = [&](std::string backend, std::string name, int status, Respond respond) {
-    gather_sums(
-        server, sources,
-        [backend = std::move(backend), name = std::move(name), status, respond = std::move(respond)](
-            const std::vector<BackendSum>& sums) mutable { respond(endpoint_answer(sums, backend, name, status)); });
+  const auto answer_with = [shared](std::string backend, std::string name, int status, Respond respond) {
+    shared->ask([backend = std::move(backend), name = std::move(name), status, respond = std::move(respond)](
+                    const auto& sums) mutable { respond(endpoint_answer(sums, backend, name, status)); });
   };
   constexpr const char* one = "/api/v1/backends/{backend}/endpoints/{endpoint}";
   server.add(one, [answer_with](const Request& request, Respond respond) {

@@ -14,6 +14,17 @@ namespace {
 
 constexpr std::size_t tls_replies_max = std::size_t{32} << 10;
 
+bool same_host(base::Address a, base::Address b) {
+  a.set_port(0);
+  b.set_port(0);
+  return a == b;
+}
+
+bool asks_for_health(std::string_view path) {
+  path = path.substr(0, path.find('?'));
+  return path == "/healthz" || path == "/readyz";
+}
+
 }  // namespace
 
 Connections::Connections(reactor::Reactor& reactor, std::shared_ptr<Door> door, const Limits& limits,
@@ -26,15 +37,20 @@ std::uint32_t Connections::add_listener(Access access, Router& router) {
 }
 
 void Connections::on_accepted(std::uint32_t listener, reactor::SocketId socket, const base::Address& peer) {
-  if (connections_.size() >= limits_.connections) return reactor_.close(socket, CloseMode::drop);
+  Listener& place = *listeners_[listener];
+  const Room room = make_room(place, peer);
+  if (room == Room::none) return reactor_.close(socket, CloseMode::drop);
   const base::Handle handle = connections_.emplace();
   Connection& connection = *connections_.find(handle);
-  connection.listener = listeners_[listener].get();
+  connection.listener = &place;
+  connection.health_only = room == Room::health_only;
+  budget_of(connection) += 1;
   connection.peer = peer;
   connection.socket = socket;
   connection.handle = handle;
   connection.timer.set_owner({kind_, handle});
   reactor_.adopt(socket, {kind_, handle});
+  connection.held_since = reactor_.now();
   if (const auto& tls = connection.listener->access.tls) {
     connection.tls.emplace(*tls);
     step(connection, Event::handshake);
@@ -43,6 +59,58 @@ void Connections::on_accepted(std::uint32_t listener, reactor::SocketId socket, 
   }
   step(connection, Event::plain);
   await_request(connection);
+}
+
+// Each listener has a budget of its own, and each peer a part of it. A connection that is only held open makes room for
+// a new one; where all are being served, some are left for the probes of the router's own health.
+Connections::Room Connections::make_room(const Listener& listener, const base::Address& peer) {
+  // Each budget makes room in itself, lest the reserve for health is used up by others.
+  const auto for_any = [](const Connection& connection) { return !connection.health_only; };
+  const auto of_peer = [&](const Connection& connection) {
+    return for_any(connection) && same_host(connection.peer, peer);
+  };
+  const bool part_left = listener.connections < limits_.connections_per_peer ||
+                         connections_of(listener, peer) < limits_.connections_per_peer || evict(listener, of_peer);
+  if (part_left && (listener.connections < limits_.connections || evict(listener, for_any))) return Room::any;
+  // A probe may come from the same address as those that are being served: from this machine, or through a proxy.
+  const auto for_health = [](const Connection& connection) { return connection.health_only; };
+  const bool room = listener.health_connections < limits_.connections_for_health || evict(listener, for_health);
+  return room ? Room::health_only : Room::none;
+}
+
+std::size_t& Connections::budget_of(Connection& connection) {
+  return connection.health_only ? connection.listener->health_connections : connection.listener->connections;
+}
+
+std::size_t Connections::connections_of(const Listener& listener, const base::Address& peer) {
+  std::size_t count = 0;
+  connections_.for_each([&](base::Handle, const Connection& connection) {
+    const bool counts = !connection.life.ended() && connection.listener == &listener && !connection.health_only;
+    if (counts && same_host(connection.peer, peer)) count += 1;
+  });
+  return count;
+}
+
+// Closes one that is only held open. False: there is none.
+template <class Among>
+bool Connections::evict(const Listener& listener, Among&& among) {
+  HeldOpen all;
+  connections_.for_each([&](base::Handle handle, const Connection& connection) {
+    if (connection.listener != &listener || !among(connection)) return;
+    if (const auto kind = held(connection)) all.add(*kind, connection.held_since, handle);
+  });
+  Connection* const chosen = connections_.find(all.to_close());
+  if (chosen == nullptr) return false;
+  close(*chosen);
+  return true;
+}
+
+// Nothing: it is being served.
+std::optional<Held> Connections::held(const Connection& connection) {
+  const bool serving = connection.life.is(State::serving);
+  if (connection.life.ended() || (serving && !connection.answered)) return std::nullopt;
+  if (serving || connection.life.is(State::lingering)) return Held::answered;
+  return connection.exchange > 0 ? Held::between_requests : Held::never_asked;
 }
 
 void Connections::on_received(base::Handle handle, base::Slice bytes) {
@@ -148,6 +216,9 @@ void Connections::read_request(Connection& connection) {
   connection.minor = head_.minor;
   const Denial denial = deny(connection.listener->access, head_);
   if (denial.status != 0) return refuse(connection, denial.status, denial.words);
+  if (connection.health_only && !asks_for_health(head_.path)) {
+    return refuse(connection, 503, "as many requests as may are being served; try again later");
+  }
   if (await_body(connection, parsed.consumed)) return;
   const std::size_t size = parsed.consumed + static_cast<std::size_t>(head_.content_length);
   serve(connection, parsed.consumed);
@@ -217,6 +288,12 @@ void Connections::refuse(Connection& connection, int status, std::string_view wo
 }
 
 void Connections::answer(Connection& connection, const Answer& answer) {
+  // Memory is for those who read: where unread answers take nearly all of it, the oldest of them go.
+  const auto unread = [](const Connection& other) { return other.life.is(State::serving) && other.answered; };
+  for (const auto& listener : listeners_) {
+    while (reactor_.blocks().crowded() && evict(*listener, unread)) {
+    }
+  }
   const std::string date = wire::http_date(reactor_.clock().wall());
   response_.status = static_cast<std::uint16_t>(answer.status);
   response_.reason = wire::reason_phrase(answer.status);
@@ -236,6 +313,7 @@ void Connections::answer(Connection& connection, const Answer& answer) {
   send(connection, std::move(bytes));
   if (connection.life.ended()) return;
   connection.answered = true;
+  connection.held_since = reactor_.now();
   arm(connection, limits_.answer);
   if (held_back(connection)) return await_release(connection);
   if (connection.life.is(State::reading) || has_left(connection)) answer_sent(connection);
@@ -294,6 +372,7 @@ void Connections::close(Connection& connection) {
   if (connection.life.ended()) return;
   step(connection, Event::ended);
   connection.timer.disarm();
+  budget_of(connection) -= 1;
   reactor_.close(connection.socket, CloseMode::drop);
   graves_.push_back(connection.handle);
 }

@@ -12,6 +12,7 @@
 
 #include "admin/access.h"
 #include "admin/door.h"
+#include "admin/held_open.h"
 #include "admin/router.h"
 #include "base/slot_map.h"
 #include "lifecycle/client_connection.h"
@@ -21,7 +22,9 @@
 namespace ebb::admin {
 
 struct Limits {
-  std::size_t connections = 1024;
+  std::size_t connections = 1024;           // per listener
+  std::size_t connections_per_peer = 256;   // of one address, per listener
+  std::size_t connections_for_health = 32;  // beyond `connections`, for /healthz and /readyz only
   std::size_t body_bytes = 65536;
   wire::HeadLimits head = {.head_bytes = 8192, .target_bytes = 2048, .fields = 64};
   base::Duration request = std::chrono::seconds{10};  // from accept, or the last answer, to the end of a request
@@ -66,10 +69,14 @@ class Connections {
   struct Listener {
     Access access;
     Router* router;
+    std::size_t connections = 0;
+    std::size_t health_connections = 0;  // those that are `health_only`
   };
   struct Connection {
-    const Listener* listener = nullptr;
+    Listener* listener = nullptr;
     base::Address peer;
+    bool health_only = false;  // beyond the listener's budget
+    base::Instant held_since;  // accepted, or answered for the last time
     reactor::SocketId socket;
     base::Handle handle;
     Life life;
@@ -84,6 +91,13 @@ class Connections {
     std::uint8_t minor = 1;
   };
 
+  enum class Room : std::uint8_t { none, health_only, any };
+  Room make_room(const Listener& listener, const base::Address& peer);
+  template <class Among>
+  bool evict(const Listener& listener, Among&& among);
+  static std::optional<Held> held(const Connection& connection);
+  static std::size_t& budget_of(Connection& connection);
+  std::size_t connections_of(const Listener& listener, const base::Address& peer);
   void decrypt(Connection& connection, base::Slice bytes);
   void held_answer(Connection& connection);
   void await_release(Connection& connection);

@@ -10,6 +10,10 @@
 namespace ebb::admin {
 namespace {
 
+// Of all answers that wait for their readers. Near it, those that have waited for longest are closed (connections.h);
+// beyond it nothing more is received until some have left.
+constexpr std::size_t answer_bytes_max = std::size_t{128} << 20;
+
 // Signals are for the main thread.
 std::thread start_without_signals(std::move_only_function<void()> body) {
   sigset_t all, before;
@@ -29,6 +33,7 @@ bool Server::start(const Openings& openings, std::string& error) {
     return false;
   }
   reactor_ = std::move(*reactor);
+  reactor_->blocks().set_budget(answer_bytes_max);
   door_ = std::make_shared<Door>(*reactor_);
   alarms_ = std::make_unique<Alarms>(*reactor_, alarm);
   connections_ = std::make_unique<Connections>(*reactor_, door_, limits_, http_connection);

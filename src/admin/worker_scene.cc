@@ -33,6 +33,34 @@ void gather_sums(Server& server, const Sources& sources, std::move_only_function
       });
 }
 
+void SharedSums::ask(Use use) {
+  waiting_.push_back(std::move(use));
+  if (!asking_) begin();
+}
+
+void SharedSums::begin() {
+  asking_ = true;
+  auto round = std::make_unique<Round>();
+  round->uses = std::exchange(waiting_, {});
+  gather_sums(server_, sources_,
+              [self = shared_from_this(), round = std::move(round)](std::vector<BackendSum> sums) mutable {
+                round->sums = std::move(sums);
+                self->serve_one(std::move(round));
+              });
+}
+
+// An answer leaves by way of the mailbox; the next one is made behind it.
+void SharedSums::serve_one(std::unique_ptr<Round> round) {
+  round->uses.front()(round->sums);
+  round->uses.pop_front();
+  if (!round->uses.empty()) {
+    return server_.door()->post(
+        [self = shared_from_this(), round = std::move(round)]() mutable { self->serve_one(std::move(round)); });
+  }
+  asking_ = false;
+  if (!waiting_.empty()) begin();
+}
+
 void gather_scene(Server& server, const Sources& sources, std::move_only_function<void(RuntimeScene)> use) {
   gather_sums(server, sources, [&, use = std::move(use)](std::vector<BackendSum> sums) mutable {
     gather<observe::Counters>(

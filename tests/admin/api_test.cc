@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <atomic>
+#include <future>
 
 #include "admin/control_fixture.h"
 #include "admin/openapi.h"
@@ -24,6 +26,25 @@ std::string method_key(wire::Method method) {
     case wire::Method::delete_: return "delete";
     default: return "";
   }
+}
+
+TEST_F(Api, AsksTheWorkersOnceForManyWhoWait) {
+  std::atomic<int> questions = 0;
+  sources_.endpoints = [&](std::size_t worker) {
+    questions += 1;
+    return facts(worker);
+  };
+  std::promise<void> held;
+  workers_[0].post([until = held.get_future()]() mutable { until.wait(); });
+  std::vector<std::unique_ptr<BlockingClient>> clients;
+  for (int i = 0; i < 50; ++i) {
+    clients.push_back(std::make_unique<BlockingClient>(server_.address()));
+    clients.back()->send("GET /api/v1/endpoints HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  }
+  ask("GET", "/api/v1/config");  // behind all of them
+  held.set_value();
+  for (const auto& client : clients) EXPECT_EQ(client->read().status, 200);
+  EXPECT_LT(questions, 20);  // of two workers
 }
 
 TEST_F(Api, DocumentsEveryPathThatItAnswersAndNoOther) {

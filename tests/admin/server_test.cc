@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <future>
 #include <memory>
 #include <vector>
@@ -37,11 +38,19 @@ class AdminServer : public testing::Test {
                  [](const Request& request, Respond respond) { respond({.body = std::string(request.body)}); });
     server_->add("/of/{name}/c",
                  [](const Request& request, Respond respond) { respond({.body = request.parameters[0]}); });
-    server_->add("/never", [this](const Request&, Respond respond) { kept_.push_back(std::move(respond)); });
+    server_->add("/never", [this](const Request&, Respond respond) {
+      kept_.push_back(std::move(respond));
+      waiting_ += 1;
+      waiting_.notify_all();
+    });
     server_->add("/later", [this](const Request&, Respond respond) { later_.set_value(std::move(respond)); });
+    server_->add("/healthz", [](const Request&, Respond respond) { respond({.body = "ok"}); });
+    server_->add_for_endpoints(wire::Method::get, "/own",
+                               [](const Request&, Respond respond) { respond({.body = "own"}); });
     std::string error;
-    ASSERT_TRUE(
-        server_->start({.admin = {.address = *base::Address::parse("127.0.0.1:0"), .token = std::move(token)}}, error))
+    const base::Address loopback = *base::Address::parse("127.0.0.1:0");
+    ASSERT_TRUE(server_->start(
+        {.admin = {.address = loopback, .token = std::move(token)}, .self_drain = {.address = loopback}}, error))
         << error;
   }
   std::unique_ptr<BlockingClient> client() { return std::make_unique<BlockingClient>(server_->address()); }
@@ -51,8 +60,28 @@ class AdminServer : public testing::Test {
     return one->read();
   }
 
+  // One that is being served until it is closed.
+  std::unique_ptr<BlockingClient> waiting_client() {
+    auto one = client();
+    const int before = waiting_;
+    one->send("GET /never HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    waiting_.wait(before);
+    return one;
+  }
+  // One after another; each is answered and kept open.
+  std::vector<std::unique_ptr<BlockingClient>> answered_health_clients(int count) {
+    std::vector<std::unique_ptr<BlockingClient>> all;
+    for (int i = 0; i < count; ++i) {
+      all.push_back(client());
+      all.back()->send("GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n");
+      EXPECT_EQ(all.back()->read().status, 200);
+    }
+    return all;
+  }
+
   static constexpr std::size_t large_bytes = std::size_t{20} << 20;
   std::vector<Respond> kept_;
+  std::atomic<int> waiting_ = 0;
   std::promise<Respond> later_;
   std::unique_ptr<Server> server_;
 };
@@ -208,20 +237,122 @@ TEST_F(AdminServer, DoesNotWaitForeverForAClientThatDoesNotRead) {
 }
 
 TEST_F(AdminServer, HoldsSoManyConnectionsAndNoMore) {
-  start({.connections = 2, .request = minutes{5}});
-  auto first = client();
-  first->send(get_echo);
-  EXPECT_EQ(first->read().status, 200);
-  auto second = client();
-  second->send(get_echo);
-  EXPECT_EQ(second->read().status, 200);
+  start({.connections = 2, .connections_for_health = 0, .request = minutes{5}});
+  auto first = waiting_client();
+  auto second = waiting_client();
   auto third = client();
-  EXPECT_EQ(third->read_to_end(), "");
+  EXPECT_TRUE(third->at_end());
+  kept_.front()({.body = "at last"});
+  EXPECT_EQ(first->read().body, "at last");
   first->finish();
   EXPECT_TRUE(first->at_end());
   auto fourth = client();
   fourth->send(get_echo);
   EXPECT_EQ(fourth->read().status, 200);
+}
+
+TEST_F(AdminServer, MakesRoomByClosingWhatHasNeverAsked) {
+  start({.connections = 3, .connections_for_health = 0, .request = minutes{5}});
+  auto asked = client();
+  asked->send(get_echo);
+  EXPECT_EQ(asked->read().status, 200);
+  std::vector<std::unique_ptr<BlockingClient>> silent;
+  for (int i = 0; i < 20; ++i) silent.push_back(client());
+  EXPECT_EQ(ask(get_echo).status, 200);
+  EXPECT_TRUE(silent.front()->at_end());
+  asked->send(get_echo);  // still there
+  EXPECT_EQ(asked->read().status, 200);
+}
+
+TEST_F(AdminServer, LeavesRoomForItsOwnHealthWhereAllAreBeingServed) {
+  start({.connections = 2, .connections_for_health = 2, .request = minutes{5}});
+  const auto first = waiting_client();
+  const auto second = waiting_client();
+  EXPECT_EQ(ask(get_echo).status, 503);
+  EXPECT_EQ(ask("GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").status, 200);
+}
+
+TEST_F(AdminServer, MakesRoomAmongThoseThatAskForHealthOnly) {
+  start({.connections = 2, .connections_for_health = 2, .request = minutes{5}});
+  const auto first = waiting_client();
+  const auto second = waiting_client();
+  const auto held = answered_health_clients(20);
+  EXPECT_TRUE(held.front()->at_end());
+  EXPECT_EQ(ask(get_echo).status, 503);  // the reserve has not become a part of the rest
+}
+
+TEST_F(AdminServer, MakesRoomByClosingTheLongestIdle) {
+  start({.connections = 3, .connections_for_health = 0, .request = minutes{5}});
+  const auto served = waiting_client();
+  std::vector<std::unique_ptr<BlockingClient>> idle;
+  for (int i = 0; i < 20; ++i) {
+    idle.push_back(client());
+    idle.back()->send(get_echo);
+    EXPECT_EQ(idle.back()->read().status, 200);
+  }
+  EXPECT_TRUE(idle.front()->at_end());
+  idle.back()->send(get_echo);
+  EXPECT_EQ(idle.back()->read().status, 200);
+  kept_.front()({.body = "at last"});
+  EXPECT_EQ(served->read().body, "at last");
+}
+
+TEST_F(AdminServer, MakesRoomByClosingOneThatDoesNotReadItsAnswer) {
+  start({.connections = 2, .connections_for_health = 0, .request = minutes{5}, .answer = minutes{5}});
+  std::vector<std::unique_ptr<BlockingClient>> unread;
+  for (int i = 0; i < 4; ++i) {
+    unread.push_back(client());
+    unread.back()->send("GET /large HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  }
+  EXPECT_EQ(ask(get_echo).status, 200);
+}
+
+TEST_F(AdminServer, KeepsSoManyUnreadBytesAndNoMore) {
+  start({.request = minutes{5}, .answer = minutes{5}});
+  std::vector<std::unique_ptr<BlockingClient>> unread;
+  for (int i = 0; i < 12; ++i) {
+    unread.push_back(client());
+    unread.back()->send("GET /large HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    EXPECT_EQ(ask(get_echo).status, 200);  // its answer has been made
+  }
+  EXPECT_LT(unread.front()->read_to_end().size(), large_bytes);
+  EXPECT_EQ(unread.back()->read().body.size(), large_bytes);
+}
+
+TEST_F(AdminServer, LetsOnePeerHaveAPartOfThemOnly) {
+  start({.connections = 100, .connections_per_peer = 2, .request = minutes{5}});
+  const auto first = waiting_client();
+  const auto second = waiting_client();
+  EXPECT_EQ(ask(get_echo).status, 503);
+}
+
+TEST_F(AdminServer, LeavesRoomForItsOwnHealthToAPeerThatHasUsedUpItsPart) {
+  start({.connections = 100, .connections_per_peer = 2, .connections_for_health = 2, .request = minutes{5}});
+  const auto first = waiting_client();
+  const auto second = waiting_client();
+  const auto held = answered_health_clients(20);
+  EXPECT_TRUE(held.front()->at_end());
+  EXPECT_EQ(ask(get_echo).status, 503);  // those that ask for health have not made its part larger
+  kept_.front()({.body = "at last"});
+  EXPECT_EQ(first->read().body, "at last");
+  EXPECT_EQ(ask(get_echo).status, 200);  // in the place of the one that is now only held open
+}
+
+TEST_F(AdminServer, KeepsTheBudgetsOfItsListenersApart) {
+  start({.connections = 4, .connections_for_health = 0, .request = minutes{5}});
+  std::vector<std::unique_ptr<BlockingClient>> others;
+  for (int i = 0; i < 20; ++i) {
+    others.push_back(std::make_unique<BlockingClient>(server_->self_drain_address()));
+    others.back()->send("GET /own HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    if (i < 4) {
+      EXPECT_EQ(others.back()->read().status, 200);
+    }
+  }
+  auto one = client();
+  for (int i = 0; i < 3; ++i) {
+    one->send(get_echo);
+    EXPECT_EQ(one->read().status, 200);
+  }
 }
 
 TEST_F(AdminServer, TakesAnAnswerFromAnotherThread) {

@@ -228,6 +228,22 @@ def test_endpoint_drains_itself_and_nothing_else(router, backend):
     assert own.call("POST", "/api/v1/drains?wait=5s")[1]["drained"]
 
 
+def test_silent_connections_to_the_listener_for_endpoints_take_nothing_away(router, backend):
+    here = backend(awkward.named("here"))
+    admin, port = PORTS.take(), PORTS.take()
+    one = router(configuration(here.port) | {"admin": {"bind": f"127.0.0.1:{admin}", "self_drain": f"127.0.0.1:{port}"}})
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    with contextlib.ExitStack() as stack:
+        stack.callback(resource.setrlimit, resource.RLIMIT_NOFILE, (soft, hard))
+        for _ in range(1030):
+            stack.enter_context(socket.create_connection(("127.0.0.1", port)))
+        assert one.ask_admin("/healthz").status == 200
+        assert Api(one.admin).endpoint("e0")["membership"] == "present"
+        ended = drain_command(one, "--self", "--timeout", "10s", port=port)
+        assert ended.returncode == 0, ended
+
+
 def test_drains_of_endpoints_that_left_are_waited_for(router, backend):
     slow, other = backend(awkward.answering_late(response(b"slow"))), backend(awkward.named("other"))
     one = router(configuration(slow.port))
