@@ -2,6 +2,7 @@
 #pragma once
 
 #include "config/keys.h"
+#include "config/policy_keys.h"
 #include "routes/model.h"
 
 namespace ebb::config {
@@ -46,6 +47,10 @@ inline constexpr Key<routes::ListenerModel> listener_keys[] = {
      "of `https`: who the clients must be"},
     {"http2", flag<&routes::ListenerModel::http2>,
      "HTTP/2 beside HTTP/1.1: by ALPN with TLS, by prior knowledge without"},
+    {"paths", scalar<Optional<ChoiceFormat<routes::PathMode, path_words>>, &routes::ListenerModel::paths>,
+     "paths of several spellings: `normalise` makes one of them, `refuse` serves only that one, `as_is` takes them as "
+     "they "
+     "came; if not given, they pass as they came unless that leads around a route that guards or out of a rewrite"},
     {"half_close", flag<&routes::ListenerModel::half_close>,
      "of HTTP/1 clients: one that closes its sending side still gets its answer; else a client that closes has left, "
      "and its "

@@ -8,6 +8,7 @@ namespace ebb::config {
 
 // In the order of the enumerators.
 inline constexpr std::string_view forwarded_words[] = {"append", "replace", "if_none", "never"};
+inline constexpr std::string_view path_words[] = {"normalise", "refuse", "as_is"};
 inline constexpr std::string_view coding_words[] = {"gzip", "brotli", "zstd"};
 
 inline void read_field(Reader& reader, const Node& node, routes::FieldModel& field) {

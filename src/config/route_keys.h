@@ -90,6 +90,8 @@ inline constexpr Key<routes::RouteModel> route_keys[] = {
     {"host", text<&routes::RouteModel::host>,
      "a name, `*.example.com` for every name below it, `*` or nothing for every host"},
     {"path", path_rule, "a prefix of whole segments; or a mapping with one of the keys below"},
+    {"paths", scalar<Optional<ChoiceFormat<routes::PathMode, path_words>>, &routes::RouteModel::paths>,
+     "as for listeners, for requests of this route; the listener's if not given"},
     {"listeners", condition<texts<&routes::ConditionsModel::listeners>>,
      "names of listeners: only requests that come in there"},
     {"methods", condition<texts<&routes::ConditionsModel::methods>>, "only these methods"},

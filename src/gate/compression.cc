@@ -26,6 +26,14 @@ void leave_out(wire::Fields& fields, std::string_view name) {
 // "text/html; charset=utf-8" is text/html.
 std::string_view media_type(std::string_view value) { return wire::without_blanks(value.substr(0, value.find(';'))); }
 
+// "text/*" is every kind of text (RFC 9110 section 12.5.1).
+bool fits(std::string_view type, std::string_view range) {
+  if (range == "*/*") return true;
+  if (!range.ends_with("/*")) return wire::equals_ignoring_case(type, range);
+  range.remove_suffix(1);
+  return type.size() > range.size() && wire::equals_ignoring_case(type.substr(0, range.size()), range);
+}
+
 }  // namespace
 
 std::optional<wire::ContentCoding> agreed_coding(const routes::CompressionModel& model, const wire::Fields& request) {
@@ -46,9 +54,8 @@ bool worth_compressing(const routes::CompressionModel& model, const wire::Respon
   if (cache != nullptr && wire::list_has_token(cache->value, "no-transform")) return false;
   const wire::Field* type = head.fields.find("content-type");
   if (type == nullptr) return false;
-  return std::ranges::any_of(model.types, [type](const std::string& listed) {
-    return wire::equals_ignoring_case(media_type(type->value), listed);
-  });
+  return std::ranges::any_of(model.types,
+                             [type](const std::string& listed) { return fits(media_type(type->value), listed); });
 }
 
 bool write_compressed_head(wire::ContentCoding coding, wire::ResponseHead& head, std::string& text) {

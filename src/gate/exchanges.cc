@@ -9,6 +9,7 @@
 #include "gate/health.h"
 #include "gate/mirrors.h"
 #include "gate/own_answer.h"
+#include "routes/path_choice.h"
 #include "wire/proxy_protocol.h"
 
 namespace ebb::gate {
@@ -80,6 +81,13 @@ Handle bound_to(const Exchange& exchange) {
   return exchange.applied != nullptr && exchange.applied->sticky ? exchange.applied->sticky->bound : Handle{};
 }
 
+// Of a CORS preflight: the method of the request that is to come, whose route answers for it (Fetch, section 4.8).
+std::optional<std::string_view> preflighted_method(const wire::RequestHead& head) {
+  if (head.method != wire::Method::options || head.fields.find("origin") == nullptr) return std::nullopt;
+  const wire::Field* method = head.fields.find("access-control-request-method");
+  return method == nullptr ? std::nullopt : std::optional(method->value);
+}
+
 bool is_grpc(const wire::Fields& fields) {
   const wire::Field* type = fields.find("content-type");
   return type != nullptr && type->value.starts_with("application/grpc");
@@ -99,12 +107,37 @@ Exchange& Exchanges::add(Front& front, Handle client, const SnapshotRef& snapsho
   return exchange;
 }
 
-Handle Exchanges::begin(Front& front, Handle client_end, const wire::RequestHead& head) {
+// The head with the path that was matched, which is the one that goes on.
+const wire::RequestHead& Exchanges::find_route(Exchange& exchange, const ClientConnection& client,
+                                               const wire::RequestHead& head) {
+  const routes::Snapshot& snapshot = core_.current->snapshot();
+  const routes::ListenerModel& listener = client.listener->model;
+  const HeadFields fields(head.fields);
+  routes::RequestFacts facts{head.method_text, head.authority, head.path, listener.name, &fields};
+  routes::PathChoice choice;
+  if (const auto asked_for = preflighted_method(head)) {
+    facts.method = *asked_for;
+    choice = routes::choose_path(snapshot, facts, listener.paths, path_text_);
+    facts.method = head.method_text;
+  }
+  const bool answered = choice.route != nullptr && choice.route->policy != nullptr && choice.route->policy->cors;
+  if (!answered) choice = routes::choose_path(snapshot, facts, listener.paths, path_text_);
+  if (choice.ambiguous) {
+    refuse(exchange, Cause::client_path_ambiguous);
+    return head;
+  }
+  exchange.route = choice.route;
+  if (choice.path.data() == head.path.data()) return head;
+  wire::RequestHead& changed = core_.request;
+  if (&changed != &head) changed = head;
+  changed.path = choice.path;
+  return changed;
+}
+
+Handle Exchanges::begin(Front& front, Handle client_end, const wire::RequestHead& received) {
   const ClientConnection& client = *front.connection(client_end);
   Exchange& exchange = add(front, client_end, core_.current);
-  const HeadFields fields(head.fields);
-  exchange.route = core_.current->snapshot().match(
-      {head.method_text, head.authority, head.path, client.listener->model.name, &fields});
+  const wire::RequestHead& head = find_route(exchange, client, received);
   exchange.method = head.method;
   exchange.upgrade_asked = !head.upgrade.empty();
   if (exchange.upgrade_asked) exchange.upgrade_offer = head.upgrade;

@@ -203,6 +203,8 @@ class Exchanges {
   void step(Exchange& exchange, Event event);
 
   // exchanges.cc
+  const wire::RequestHead& find_route(Exchange& exchange, const ClientConnection& client,
+                                      const wire::RequestHead& head);
   Exchange& add(Front& front, base::Handle client, const SnapshotRef& snapshot);
   void choose(Exchange& exchange);
   void attach(Exchange& exchange, Back& back, base::Handle backend);
@@ -334,6 +336,7 @@ class Exchanges {
   void say_goodbye(Exchange& exchange);
 
   Core& core_;
+  std::string path_text_;  // of a path that was spelled otherwise, while its head is looked at
   base::SlotMap<Exchange> exchanges_;
   Broken broken_;
   std::vector<base::Handle> dead_;

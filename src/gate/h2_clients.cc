@@ -302,6 +302,8 @@ std::size_t H2Clients::answer(Handle end, const OwnAnswer& answer) {
   if (stream.over) return 0;
   EBB_FIND(client, core_.clients->find(stream.client), 0);
   if (client.life.ended()) return 0;
+  // To read a path in every way costs us more than it costs its sender, who needs a byte for it (HPACK).
+  if (answer.cause == Cause::client_path_ambiguous) client.h2->codec.charge_fault();
   const std::size_t bytes = respond_own(client.h2->codec, stream.id, answer);
   stream.complete = true;
   release(end, stream.whole);

@@ -51,10 +51,7 @@ std::optional<std::string_view> value_of(const wire::Fields& fields, std::string
 
 // The route is known; nothing was sent yet.
 void Exchanges::prepare(Exchange& exchange, const ClientConnection& client, const wire::RequestHead& head) {
-  if (exchange.route == nullptr) {
-    exchange.refusal = Cause::route_not_found;
-    return;
-  }
+  if (exchange.route == nullptr) return refuse(exchange, Cause::route_not_found);
   const routes::Route& route = *exchange.route;
   const routes::FieldEdits* edits = nullptr;
   exchange.backend_index = route.backend;

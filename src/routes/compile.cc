@@ -64,6 +64,7 @@ void Snapshot::add_routes(base::Labels& labels) {
   routes_.reserve(model_.routes.size());
   for (const RouteModel& model : model_.routes) {
     Route& route = routes_.emplace_back(model, labels.intern(model.name));
+    route.guards = guards(model);
     if (model.policy) {
       route.policy = std::make_unique<const Policy>(*model.policy, index, tells_mark(model) ? &mark_ : nullptr);
     }

@@ -51,6 +51,21 @@ std::uint32_t RouteTable::match_server_name(std::string_view name) const {
   });
 }
 
+bool RouteTable::all_paths_open(std::string_view authority, std::uint32_t chosen) const {
+  constexpr std::uint32_t found = 0;
+  HostBuffer buffer;
+  bool open = false;
+  from_most_specific(normalise_host(authority, buffer), longest_wildcard_, [&](std::string_view key) {
+    const std::uint32_t* number = host_numbers_.find(0, key);
+    if (number == nullptr) return none;
+    const Host& host = hosts_[*number];
+    if (host.has_more_guards || (host.guard != none && host.guard != chosen)) return found;
+    open = host.serves_all;
+    return open ? found : none;
+  });
+  return open;
+}
+
 std::uint32_t RouteTable::match_path(std::uint32_t number, std::string_view path, const RequestFacts& request) const {
   const Host& host = hosts_[number];
   if (path.size() <= host.longest_exact) {
@@ -93,6 +108,10 @@ std::uint32_t RouteTable::first_that_holds(Range range, std::string_view path, c
 const Route* Snapshot::match(const RequestFacts& request) const {
   const std::uint32_t found = table_.match(request);
   return found == RouteTable::none ? nullptr : &routes_[found];
+}
+
+bool Snapshot::all_paths_open(std::string_view authority, const Route& chosen) const {
+  return table_.all_paths_open(authority, static_cast<std::uint32_t>(&chosen - routes_.data()));
 }
 
 const Route* Snapshot::match_server_name(std::string_view name) const {

@@ -41,6 +41,7 @@ struct ListenerModel {
   std::vector<CertificateFiles> certificates;
   bool refuse_unknown_names = false;
   bool http2 = true;
+  std::optional<PathMode> paths;  // not given: as they were sent, unless that leads around a route or out of a rewrite
   bool half_close = false;        // HTTP/1: a client that has sent its FIN may still wait for its answer
   ClientCertificatesModel client_certificates;
   std::vector<Cidr> proxy_protocol_from;     // who may say on whose behalf it connects; empty: nobody

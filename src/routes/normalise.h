@@ -15,8 +15,8 @@ using HostBuffer = std::array<char, 256>;
 // text (RFC 5952) and in brackets. Empty if there is none or if it is too long to be a name.
 std::string_view normalise_host(std::string_view authority, HostBuffer& buffer);
 
-// The path of a request target, without its query. Octets are compared as they were sent: no percent-decoding, no
-// removal of dot segments, because a backend that read the path differently from us would be reached by mistake.
+// The path of a request target, without its query. Octets are compared as they are; path_form.h has made one spelling
+// of them before.
 std::string_view without_query(std::string_view target);
 
 // What stands behind the first "?", without it.

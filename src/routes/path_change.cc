@@ -1,5 +1,7 @@
 #include "routes/path_change.h"
 
+#include <algorithm>
+
 #include "routes/normalise.h"
 
 namespace ebb::routes {
@@ -7,6 +9,11 @@ namespace ebb::routes {
 namespace {
 
 std::uint32_t well_known_port(std::string_view scheme) { return scheme == "https" ? 443 : 80; }
+
+std::string_view with_one_slash(std::string_view path) {
+  while (path.starts_with("//")) path.remove_prefix(1);
+  return path;
+}
 
 // "[::1]:80" is "[::1]".
 std::string_view without_port(std::string_view authority) {
@@ -17,6 +24,10 @@ std::string_view without_port(std::string_view authority) {
 
 }  // namespace
 
+std::string_view behind_prefix(std::string_view matched, std::string_view path) {
+  return path.substr(std::min(normalise_prefix(matched).size(), path.size()));
+}
+
 std::string changed_path(const PathChangeModel& change, std::string_view matched, std::string_view path) {
   // "*" of OPTIONS names no path, so that there is nothing to change.
   if (!path.starts_with('/')) return std::string(path);
@@ -26,8 +37,7 @@ std::string changed_path(const PathChangeModel& change, std::string_view matched
   if (change.path) {
     changed = *change.path;
   } else if (change.prefix) {
-    std::string_view rest = before_query.substr(normalise_prefix(matched).size());
-    while (rest.starts_with("//")) rest.remove_prefix(1);
+    const std::string_view rest = with_one_slash(behind_prefix(matched, before_query));
     changed = std::string(normalise_prefix(*change.prefix)) + std::string(rest);
   }
   if (changed.empty()) changed = "/";
@@ -38,7 +48,8 @@ std::string location(const RedirectModel& redirect, std::string_view matched, co
   const std::string path = changed_path(redirect.change, matched, place.path);
   const std::string_view host = redirect.host.empty() ? without_port(place.authority) : redirect.host;
   // Of an HTTP/1.0 request without Host: a reference that is relative to where the client thinks it is.
-  if (host.empty()) return path;
+  // Two slashes would begin the name of another one.
+  if (host.empty()) return std::string(with_one_slash(path));
   const std::string_view scheme = redirect.scheme.empty() ? place.scheme : redirect.scheme;
   std::uint32_t port = redirect.port;
   if (port == 0) port = redirect.scheme.empty() ? place.port : well_known_port(scheme);

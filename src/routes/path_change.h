@@ -9,6 +9,9 @@
 
 namespace ebb::routes {
 
+// What follows the prefix of a route, with the query: empty, or from a slash on. The path begins with the prefix.
+std::string_view behind_prefix(std::string_view matched, std::string_view path);
+
 // The path with the query of `path`, changed. `matched` is the prefix of the route; the result begins with one slash
 // and has none doubled where the prefix met the rest.
 std::string changed_path(const PathChangeModel& change, std::string_view matched, std::string_view path);

@@ -102,6 +102,13 @@ enum class ForwardedMode : std::uint8_t {
   never,    // the request's own pass unchanged
 };
 
+// What is done with a path that has more than one spelling. path_form.h has the rules.
+enum class PathMode : std::uint8_t {
+  normalise,  // one spelling is made of it; what still can be read in two ways must not lead around a route
+  refuse,     // only the one spelling is served
+  as_is,      // as it was sent
+};
+
 enum class Coding : std::uint8_t { gzip, brotli, zstd };
 
 struct CompressionModel {

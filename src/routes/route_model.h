@@ -57,6 +57,7 @@ struct RouteModel {
   Duration timeout{};              // until the response begins; 0: the backend's
   std::optional<std::uint32_t> retries;
   TlsMode tls = TlsMode::edge;
+  std::optional<PathMode> paths;  // not given: the listener's
   Boxed<ConditionsModel> conditions;
   Boxed<PolicyModel> policy;
 };

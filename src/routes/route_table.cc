@@ -4,6 +4,7 @@
 #include <tuple>
 
 #include "routes/normalise.h"
+#include "routes/snapshot.h"
 
 namespace ebb::routes {
 
@@ -52,6 +53,11 @@ RouteTable::Draft RouteTable::draft_of(const RouteModel& route, std::uint32_t in
     path = normalise_prefix(route.path.text);
     host.longest_prefix = std::max(host.longest_prefix, static_cast<std::uint32_t>(path.size()));
   }
+  if (guards(route)) {
+    host.has_more_guards = host.guard != none;
+    host.guard = index;
+  }
+  if (route.path.kind == PathKind::prefix && path.empty() && !route.conditions) host.serves_all = true;
   const Conditions::Rank rank = route.conditions ? Conditions::rank(*route.conditions) : Conditions::Rank{};
   return {number, route.path.kind, path, rank, index};
 }

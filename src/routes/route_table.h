@@ -28,6 +28,8 @@ class RouteTable {
   // Indices of routes, or none.
   std::uint32_t match(const RequestFacts& request) const;
   std::uint32_t match_server_name(std::string_view name) const;
+  // Whether each path of that host, however it is read, has a route, and none that guards besides `chosen`.
+  bool all_paths_open(std::string_view authority, std::uint32_t chosen) const;
   bool has_server_names() const { return !server_names_.empty(); }
 
  private:
@@ -50,6 +52,9 @@ class RouteTable {
     std::uint32_t longest_exact = 0;
     std::uint32_t longest_prefix = 0;
     Range regexes;
+    std::uint32_t guard = none;  // the route of this host that guards
+    bool has_more_guards = false;
+    bool serves_all = false;  // by a route for every path, without conditions: no other host is asked
   };
   // A route on its way to its place: sorted by host and path, then by precedence.
   struct Draft {

@@ -45,9 +45,14 @@ struct Route {
   std::uint32_t backend = no_backend;  // index into Snapshot::backends; of a split route its first; none of a redirect
   Duration response_timeout{};
   std::uint32_t retries = 0;
+  bool guards = false;  // it keeps something from its endpoint, so that nobody may get around it
   std::unique_ptr<const std::vector<Share>> shares;  // of a split route
   std::unique_ptr<const Policy> policy;              // null: nothing but sending
 };
+
+// It has a rule about who may come, how often, with how much, or what the endpoint is told; a redirect keeps everybody
+// out. An own mode for paths says that they matter.
+bool guards(const RouteModel& route);
 
 struct Listener {
   const ListenerModel& model;
@@ -80,6 +85,9 @@ class Snapshot {
 
   // The route of a request, or nullptr; match.cc has the rules.
   const Route* match(const RequestFacts& request) const;
+  // Whether no spelling of any path leads around a route of that host, nor to where none serves it; `chosen` is a route
+  // of the host.
+  bool all_paths_open(std::string_view authority, const Route& chosen) const;
   // Its index; no_backend if there is none of that name.
   std::uint32_t find_backend(std::string_view name) const {
     const auto found = backend_by_name_.find(name);

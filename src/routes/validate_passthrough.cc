@@ -32,6 +32,7 @@ void check_passthrough(const std::string& key, const RouteModel& route, Refusals
                {{!route.path.text.empty(), ".path"},
                 {route.timeout != Duration::zero(), ".timeout"},
                 {route.retries.has_value(), ".retries"},
+                {route.paths.has_value(), ".paths"},
                 {shares_edit, ".backends"}},
                refusals);
   if (route.conditions) {

@@ -3,7 +3,9 @@
 #include <unordered_set>
 
 #include "routes/normalise.h"
+#include "routes/path_form.h"
 #include "routes/regex.h"
+#include "routes/snapshot.h"
 #include "routes/spelling.h"
 #include "routes/validate.h"
 #include "routes/validate_parts.h"
@@ -57,15 +59,29 @@ class RouteChecks {
     const std::string_view remedy = "begin with a slash, leave out the query, empty segments and spaces, as in /api/v1";
     switch (route.path.kind) {
       case PathKind::prefix:
-        if (text.empty() || is_path(text)) return true;
+        if (text.empty() || is_path(text)) return check_spelling(key + ".path", route);
         refusals_.refuse(key + ".path", quoted(text) + " is not a path prefix", std::string(remedy));
         return false;
       case PathKind::exact:
-        if (is_path(text)) return true;
+        if (is_path(text)) return check_spelling(key + ".path.exact", route);
         refusals_.refuse(key + ".path.exact", quoted(text) + " is not a path", std::string(remedy));
         return false;
       case PathKind::regex: return check_regex(key + ".path.regex", text);
     }
+    return false;
+  }
+
+  // Where requests are matched in one spelling, a route in another would match none of them: its rules protect nothing.
+  bool check_spelling(const std::string& key, const RouteModel& route) {
+    if (has_one_spelling(route.path.text)) return true;  // a hundred thousand have
+    std::string wanted;
+    if (is_configured_form(route.path.text, wanted)) return true;
+    const auto has_mode = [this](auto wanted_mode) { return std::ranges::any_of(model_.listeners, wanted_mode); };
+    if (has_mode([](const ListenerModel& listener) { return listener.paths == PathMode::as_is; })) return true;
+    if (!guards(route) && !has_mode([](const ListenerModel& listener) { return listener.paths.has_value(); }))
+      return true;
+    refusals_.refuse(key, quoted(route.path.text) + " is not how requests are spelled when they are matched",
+                     wanted.empty() ? "write `%` with two hexadecimal digits, and no backslash" : "write " + wanted);
     return false;
   }
 

@@ -102,6 +102,8 @@ class H2Session {
   // CANCEL, backend_empty and others that never reached an endpoint REFUSED_STREAM if `unprocessed`, else
   // INTERNAL_ERROR.
   void reset(StreamId stream, base::Cause cause, bool unprocessed = false);
+  // Server: a request that on_request() has told of had to be refused for what it is. Too many end the connection.
+  void charge_fault();
   // The reader has taken them: opens the windows again.
   void consumed(StreamId stream, std::size_t bytes);
 

@@ -167,6 +167,8 @@ H2Session::Status H2Session::receive(const base::Slice& bytes, base::Instant now
 Cause H2Session::cause() const { return state_->cause; }
 const char* H2Session::why() const { return state_->why.c_str(); }
 
+void H2Session::charge_fault() { state_->spend(state_->budget.take_fault(state_->now)); }
+
 void H2Session::respond(StreamId id, const ResponseHead& head, bool whole) {
   State& state = *state_;
   H2Stream* stream = state.find(id);

@@ -87,3 +87,12 @@ def test_events_do_not_wait_for_each_other(router, backend):
             text += inflater.decompress(client.read(size))
             client.read(2)
         assert text == b"first\nsecond\n"
+
+
+@pytest.mark.parametrize("types,coded", [(["text/*"], True), (["TEXT/*"], True), (["*/*"], True), (["image/*", "text/*"], True),
+                                         (["image/*"], False), (["tex/*"], False), (["text/html"], False)])
+def test_a_range_of_types_is_all_of_them(router, backend, types, coded):
+    settings = configuration(backend(awkward.answering(page)).port)
+    settings["routes"][0]["compression"] = {"types": types}
+    one = router(settings)
+    assert (one.get(Accept_Encoding="gzip").get("Content-Encoding") == "gzip") == coded

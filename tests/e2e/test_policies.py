@@ -196,6 +196,25 @@ def test_preflight_is_answered_by_the_router(router, backend, version):
     assert ask(one.port(), "/", version, "OPTIONS").body == b"x"  # no preflight
 
 
+def test_preflight_is_answered_by_the_route_of_the_request_to_come(router, backend, version):
+    service = backend(awkward.named("x"))
+    one = router(routed(service, {"path": "/cart", "methods": ["PUT"], "cors": CORS}, {"path": "/plain", "methods": ["PUT"]},
+                        {"name": "put", "path": "/both", "methods": ["PUT"], "cors": CORS},
+                        {"name": "options", "path": "/both", "methods": ["OPTIONS"]}))
+
+    def preflight(path, method):
+        return ask(one.port(), path, version, "OPTIONS", Origin="https://www.shop.test", Access_Control_Request_Method=method)
+
+    for path in ("/cart", "/both"):
+        answer = preflight(path, "PUT")
+        assert (answer.status, answer.get("access-control-allow-methods")) == (204, "GET, PUT")
+    assert preflight("/cart", "DELETE").status == 404  # no route would serve it
+    assert preflight("/plain", "PUT").status == 404  # its route knows nothing of origins, and OPTIONS has none
+    assert not service.requests
+    assert preflight("/both", "DELETE").body == b"x"  # as any OPTIONS
+    assert ask(one.port(), "/cart", version, "OPTIONS").status == 404
+
+
 def test_origins_are_the_routes_matter_not_the_backends(router, backend, version):
     service = backend(awkward.answering(lambda _: response(b"x", Access_Control_Allow_Origin="*")))
     one = router(routed(service, {"path": "/cors", "cors": CORS}, {"path": "/limited", "cors": CORS, "deny": LOCAL}, {"path": "/"}))

@@ -1,0 +1,119 @@
+#include "routes/path_choice.h"
+
+#include "routes/path_change.h"
+#include "routes/path_form.h"
+#include "routes/path_readings.h"
+
+namespace ebb::routes {
+
+bool guards(const RouteModel& route) {
+  if (route.paths && *route.paths != PathMode::as_is) return true;
+  if (!route.policy) return false;
+  const PolicyModel& policy = *route.policy;
+  const HeaderEditsModel& edits = policy.request_headers;
+  return !policy.allow.empty() || !policy.deny.empty() || policy.rate_limit || policy.body_bytes || policy.redirect ||
+         !edits.set.empty() || !edits.add.empty() || !edits.remove.empty();
+}
+
+namespace {
+
+const Route* match_as(const Snapshot& snapshot, RequestFacts request, std::string_view path) {
+  request.path = path;
+  return snapshot.match(request);
+}
+
+bool has_own_mode(const Route* route) { return route != nullptr && route->model.paths.has_value(); }
+
+// Whoever configures exactly this path, with "%2F" or ";" in it, knows how its endpoint reads it.
+bool is_configured_oddly(const Route& route) {
+  return route.model.path.kind == PathKind::exact && !has_one_spelling(route.model.path.text);
+}
+
+// A reading that leads to no route at all would be an exposure too: "only /public is served" is an access rule.
+bool readings_agree(const Snapshot& snapshot, const RequestFacts& request, std::string_view path, const Route* chosen) {
+  if (chosen == nullptr || is_configured_oddly(*chosen)) return true;
+  if (snapshot.all_paths_open(request.authority, *chosen)) return true;
+  return every_reading(path, [&](std::string_view reading) {
+    if (reading == path) return true;
+    const Route* other = match_as(snapshot, request, reading);
+    return other == chosen || (other != nullptr && !other->guards);
+  });
+}
+
+// A rewrite puts what follows the route's prefix behind another one. A reading that climbs out of that has left what
+// the route gives access to, and leads elsewhere at the endpoint than it would here.
+bool stays_in_rewrite(const Route* route, std::string_view path) {
+  if (route == nullptr || route->policy == nullptr) return true;
+  const std::optional<RewriteModel>& rewrite = route->policy->model.rewrite;
+  return !rewrite || !rewrite->change.prefix || stays_below_root(behind_prefix(route->model.path.text, path));
+}
+
+// What a path is to us: as bytes, and in normal form.
+struct Spellings {
+  const RequestFacts& request;
+  const Route* as_sent;
+  bool has_normal_form;
+  std::string_view normal_form;
+  const Route* by_normal_form;
+};
+
+PathChoice choose_normal_form(const Snapshot& snapshot, const Spellings& path) {
+  if (!path.has_normal_form) return {.ambiguous = true};
+  const bool same = path.normal_form == path.request.path;
+  const bool clear = readings_agree(snapshot, path.request, path.normal_form, path.by_normal_form) &&
+                     stays_in_rewrite(path.by_normal_form, path.normal_form);
+  return {.route = path.by_normal_form, .path = same ? path.request.path : path.normal_form, .ambiguous = !clear};
+}
+
+// Of two routes, one that has a mode of its own is not to be reached by a spelling that leads to the other.
+PathChoice choose_as_sent(const Spellings& path) {
+  const bool conflict =
+      path.as_sent != path.by_normal_form && (has_own_mode(path.as_sent) || has_own_mode(path.by_normal_form));
+  return {.route = path.as_sent, .path = path.request.path, .ambiguous = conflict};
+}
+
+// As it was sent, as long as no reading leads around a route or out of its rewrite. The normal form is the reading that
+// is equal by the standard: where it matters, it is what counts.
+PathChoice choose_guarded(const Snapshot& snapshot, const Spellings& path) {
+  const Route* other = path.by_normal_form;
+  const bool harmless = other == path.as_sent || (other != nullptr && !other->guards);
+  if (!harmless || !stays_in_rewrite(path.as_sent, path.request.path)) return choose_normal_form(snapshot, path);
+  return {.route = path.as_sent,
+          .path = path.request.path,
+          .ambiguous = !readings_agree(snapshot, path.request, path.request.path, path.as_sent)};
+}
+
+// By its bytes the path is that of a route with a mode of its own, which the normal form leaves: the mode of that
+// route.
+std::optional<PathMode> mode_of_route_left(const Spellings& path) {
+  if (path.as_sent == path.by_normal_form || !has_own_mode(path.as_sent)) return std::nullopt;
+  return path.as_sent->model.paths;
+}
+
+PathChoice choose_odd_path(const Snapshot& snapshot, const RequestFacts& request, std::optional<PathMode> mode,
+                           std::string& text) {
+  const Route* as_sent = snapshot.match(request);
+  const bool normal = normalise_path(request.path, text);
+  const Spellings path{request, as_sent, normal, text, normal ? match_as(snapshot, request, text) : as_sent};
+  if (has_own_mode(path.by_normal_form)) mode = path.by_normal_form->model.paths;
+  if (const std::optional<PathMode> left = mode_of_route_left(path); left && !is_strict(request.path)) {
+    // The stricter of the two modes counts.
+    if (*left == PathMode::refuse) return {.ambiguous = true};
+    const bool lenient = !mode || (*mode == PathMode::as_is && !has_own_mode(path.by_normal_form));
+    if (*left == PathMode::normalise && lenient) mode = left;
+  }
+  if (!mode) return choose_guarded(snapshot, path);
+  if (*mode == PathMode::as_is) return choose_as_sent(path);
+  if (*mode == PathMode::refuse && !is_strict(request.path)) return {.ambiguous = true};
+  return choose_normal_form(snapshot, path);
+}
+
+}  // namespace
+
+PathChoice choose_path(const Snapshot& snapshot, const RequestFacts& request, std::optional<PathMode> mode,
+                       std::string& text) {
+  if (has_one_spelling(request.path)) return {.route = snapshot.match(request), .path = request.path};
+  return choose_odd_path(snapshot, request, mode, text);
+}
+
+}  // namespace ebb::routes
