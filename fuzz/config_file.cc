@@ -21,6 +21,7 @@ class OneHeader final : public routes::HeaderSource {
     if (nth > 0) return std::nullopt;
     return "canary";
   }
+  std::size_t lines(std::string_view) const override { return 1; }
 };
 
 void apply(const routes::Policy& policy, const routes::Route& route, const routes::RequestFacts& request) {

@@ -33,6 +33,7 @@ enum class Side : std::uint8_t { none, client, backend, self };
   X(client_expectation_failed, client,  417, "the expectation cannot be met")                                      \
   X(client_address_refused,    client,  403, "the route does not serve this client address")                       \
   X(client_path_ambiguous,     client,  400, "the path can be read in more than one way")                          \
+  X(client_too_many_hops,      client,  400, "the request claims to have passed more trusted proxies than it may") \
   X(client_rate_limited,       client,  429, "the client address asks for more than it may")                       \
   X(client_tls_failed,         client,    0, "the TLS handshake or a TLS record failed")                           \
   X(client_tls_timeout,        client,    0, "the TLS handshake did not end in time")                              \

@@ -84,10 +84,11 @@ struct Exchange {
   base::Chain body;                             // payload that waits for the endpoint
   base::Chain kept;                             // payload that was sent, for a replay
   std::string trailers;
-  wire::BodyReader request_body;   // an HTTP/1 client's
-  wire::BodyReader response_body;  // an HTTP/1 endpoint's
-  base::Chain to_client;           // gathered for one send
-  bool keep_backend = true;        // what the response says about the endpoint's connection
+  const routes::FieldEdits* request_edits = nullptr;  // of the route or its share, made on the head and the trailers
+  wire::BodyReader request_body;                      // an HTTP/1 client's
+  wire::BodyReader response_body;                     // an HTTP/1 endpoint's
+  base::Chain to_client;                              // gathered for one send
+  bool keep_backend = true;                           // what the response says about the endpoint's connection
   std::uint64_t interim_bytes = 0;                    // of 1xx heads before it, of all tries
 
   // For the record.

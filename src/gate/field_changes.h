@@ -15,6 +15,14 @@ namespace ebb::gate {
 // no room for one more.
 bool change(wire::Fields& fields, const routes::FieldEdits& edits);
 
+// The same for a request, where twins of the names that are left out (wire::reads_as) go too: a program behind CGI
+// would take them for what the route has set.
+bool change_request(wire::Fields& fields, const routes::FieldEdits& edits);
+
+// The lines of a request's trailers, without those that would be left out of its head: an endpoint may put both
+// together.
+std::string change_request_trailers(std::string_view lines, const routes::FieldEdits& edits);
+
 // Those of the router's own forwarding fields that the edits decide about.
 wire::FieldSet forwarding_in(const routes::FieldEdits& edits);
 
@@ -30,6 +38,8 @@ struct ResponseChanges {
     return edits == nullptr && cors.empty() && hsts.empty() && set_cookie.empty() && mark == nullptr;
   }
   bool apply(wire::Fields& fields) const;
+  // The lines of the response's trailers, without names that the route decides about.
+  std::string trailers(std::string_view lines) const;
 };
 
 }  // namespace ebb::gate

@@ -7,6 +7,7 @@
 #include "gate/own_answer.h"
 #include "gate/payload.h"
 #include "routes/normalise.h"
+#include "wire/h1_field.h"
 #include "wire/websocket.h"
 
 namespace ebb::gate {
@@ -144,6 +145,10 @@ const wire::RequestHead& H2Clients::as_upgrade(const wire::RequestHead& head) {
   request.framing = wire::Framing::none;
   const auto key = wire::websocket_key(core_.random.next(), core_.random.next());
   text_.assign(key.data(), key.size());
+  // RFC 8441 5: it has no meaning in HTTP/2, and the endpoint must not see two.
+  for (wire::Field& field : request.fields.all()) {
+    field.hop = field.hop || wire::reads_as(field.name, "sec-websocket-key");
+  }
   request.fields.add({"Sec-WebSocket-Key", text_});
   return request;
 }

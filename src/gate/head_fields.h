@@ -16,6 +16,11 @@ class HeadFields final : public routes::HeaderSource {
     }
     return std::nullopt;
   }
+  std::size_t lines(std::string_view name) const override {
+    std::size_t count = 0;
+    for (const wire::Field& field : fields_.all()) count += wire::equals_ignoring_case(field.name, name) ? 1 : 0;
+    return count;
+  }
 
  private:
   const wire::Fields& fields_;

@@ -122,11 +122,16 @@ void Exchanges::apply_policy(Exchange& exchange, const ClientConnection& client,
 
 // Lists of addresses and rates, for the client behind the proxies that we trust.
 void Exchanges::admit(Exchange& exchange, const ClientConnection& client, const wire::RequestHead& head) {
+  using Hops = routes::ClientAddress::Hops;
   const routes::Policy& policy = *exchange.route->policy;
-  if (policy.addresses.allow.empty() && policy.addresses.deny.empty() && !policy.model.rate_limit) return;
-  const base::Address address =
+  const bool has_lists = !policy.addresses.allow.empty() || !policy.addresses.deny.empty();
+  if (!has_lists && !policy.model.rate_limit) return;
+  const auto [address, hops] =
       routes::client_address(client.peer, HeadFields(head.fields), exchange.snapshot->snapshot().trusted_proxies());
-  if (!policy.addresses.admits(address)) return refuse(exchange, Cause::client_address_refused);
+  if (hops == Hops::too_many) return refuse(exchange, Cause::client_too_many_hops);
+  // A client whom its proxy hides has none of the addresses that are allowed, and may have one that is denied.
+  const bool refused = has_lists && (hops == Hops::hidden || !policy.addresses.admits(address));
+  if (refused) return refuse(exchange, Cause::client_address_refused);
   if (!policy.model.rate_limit) return;
   if (core_.rates == nullptr) core_.rates = std::make_unique<routes::RateTable>(rate_slots, core_.random.next());
   const base::Duration wait =
@@ -200,7 +205,8 @@ bool Exchanges::write_head(Exchange& exchange, const ClientConnection& client, c
   }
   wire::RequestHead& changed = core_.request;
   if (&changed != &head) changed = head;
-  if (!change(changed.fields, *edits)) return false;
+  if (!change_request(changed.fields, *edits)) return false;
+  exchange.request_edits = edits;
   forwarding.left_alone = forwarding_in(*edits);
   std::string path;
   if (const routes::Policy* policy = exchange.route->policy.get(); policy != nullptr) {

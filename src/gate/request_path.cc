@@ -17,6 +17,12 @@ namespace {
 // Requests up to this size can be repeated; larger ones are sent once.
 constexpr std::size_t replay_bytes_max = std::size_t{64} << 10;
 
+// What the route sets or removes in the head must not come in behind the body.
+std::string passed_trailers(const Exchange& exchange, std::string_view received) {
+  if (received.empty() || exchange.request_edits == nullptr) return std::string(received);
+  return change_request_trailers(received, *exchange.request_edits);
+}
+
 }  // namespace
 
 bool Exchanges::wants_request_bytes(Handle handle) {
@@ -45,7 +51,7 @@ bool Exchanges::take_request_body(Exchange& exchange, Chain& bytes) {
   }
   if (body.complete()) {
     exchange.request_whole = true;
-    exchange.trailers = body.trailers();
+    exchange.trailers = passed_trailers(exchange, body.trailers());
   }
   return true;
 }
@@ -75,7 +81,7 @@ void Exchanges::on_request_whole(Handle handle, std::string_view trailers) {
   Exchange* exchange = live(handle);
   if (exchange == nullptr) return;
   exchange->request_whole = true;
-  exchange->trailers = trailers;
+  exchange->trailers = passed_trailers(*exchange, trailers);
   request_arrived(*exchange);
 }
 

@@ -210,6 +210,11 @@ void Exchanges::pass_end(Exchange& exchange, std::string_view trailers) {
     pass_coded(exchange, {}, wire::Encoder::After::end);
     end_compression(exchange);
   }
+  std::string changed;
+  if (!trailers.empty() && exchange.applied != nullptr) {
+    changed = exchange.applied->response.trailers(trailers);
+    trailers = changed;
+  }
   exchange.front->add_end(exchange.client, trailers, exchange.to_client);
 }
 

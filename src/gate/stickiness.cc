@@ -30,7 +30,11 @@ void Exchanges::note_bond(Exchange& exchange, const ClientConnection& client, co
   const routes::BackendModel& model = snapshot.backends()[exchange.backend_index].model;
   const HeadFields fields(head.fields);
   if (model.balance == Balance::source_hash) {
-    exchange.hash_key = source_key(routes::client_address(client.peer, fields, snapshot.trusted_proxies()));
+    const auto source = routes::client_address(client.peer, fields, snapshot.trusted_proxies());
+    if (source.hops == routes::ClientAddress::Hops::too_many) {
+      return refuse(exchange, base::Cause::client_too_many_hops);
+    }
+    exchange.hash_key = source_key(source.address);
   } else if (model.balance == Balance::header_hash) {
     const std::optional<std::string_view> value = fields.line(model.hash_header, 0);
     if (value) exchange.hash_key = base::StableHash().add(*value).value();

@@ -1,5 +1,7 @@
 #include "routes/client_address.h"
 
+#include <optional>
+
 namespace ebb::routes {
 
 namespace {
@@ -29,26 +31,26 @@ std::optional<base::Address> hop_address(std::string_view text) {
 
 }  // namespace
 
-base::Address client_address(const base::Address& peer, const HeaderSource& headers, const AddressSet& trusted) {
+// From the end, because the last line is the one that the peer itself wrote: a client can put any number before it.
+ClientAddress client_address(const base::Address& peer, const HeaderSource& headers, const AddressSet& trusted) {
+  using Hops = ClientAddress::Hops;
   constexpr std::string_view field = "x-forwarded-for";
+  if (!trusted.contains(peer)) return {peer};
   base::Address client = peer;
-  std::size_t lines = 0;
-  while (lines < hops_max && headers.line(field, lines)) lines += 1;
   int hops = 0;
-  while (lines > 0) {
-    std::string_view line = *headers.line(field, --lines);
-    while (true) {
-      if (!trusted.contains(client) || ++hops > hops_max) return client;
-      const std::size_t comma = line.rfind(',');
+  for (std::size_t lines = headers.lines(field); lines > 0; --lines) {
+    std::string_view line = *headers.line(field, lines - 1);
+    for (std::size_t comma = 0; comma != std::string_view::npos; line = line.substr(0, comma)) {
+      comma = line.rfind(',');
       const std::size_t begin = comma == std::string_view::npos ? 0 : comma + 1;
       const auto address = hop_address(trimmed(line.substr(begin)));
-      if (!address) return client;
+      if (!address) return {client, Hops::hidden};
       client = *address;
-      if (comma == std::string_view::npos) break;
-      line = line.substr(0, comma);
+      if (!trusted.contains(client)) return {client};
+      if (++hops > hops_max) return {client, Hops::too_many};
     }
   }
-  return client;
+  return {client};
 }
 
 }  // namespace ebb::routes

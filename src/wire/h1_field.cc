@@ -42,6 +42,11 @@ constexpr bool tells_apart(unsigned multiplier) {
   return true;
 }
 
+// Else a twin would have another slot than its name.
+static_assert(std::ranges::none_of(known_fields, [](const Known& known) {
+  return known.name.front() == '-' || known.name[known.name.size() - 2] == '-';
+}));
+
 constexpr unsigned multiplier = [] {
   unsigned candidate = 40503;
   while (!tells_apart(candidate)) candidate += 2;
@@ -62,6 +67,17 @@ bool is_name(std::string_view name, std::string_view lower_case_name) {
     if ((name[i] | 0x20) != lower_case_name[i]) return false;
   }
   return true;
+}
+
+bool is_alphanumeric(char c) { return scan::is_digit(c) || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z'); }
+
+// Interfaces such as CGI write dashes as underscores (RFC 3875 4.1.18), some servers all other marks too: for programs
+// behind them such a name is the known one. User-Agent decides nothing.
+bool is_twin(std::string_view name, const Known& known) {
+  for (std::size_t i = 0; i < name.size(); ++i) {
+    if (known.name[i] == '-' ? is_alphanumeric(name[i]) : (name[i] | 0x20) != known.name[i]) return false;
+  }
+  return known.id != FieldId::user_agent;
 }
 
 const char* why_not_a_name(char offender, bool at_line_start) {
@@ -136,16 +152,23 @@ constexpr std::string_view forbidden_in_trailers[] = {
 FieldId field_id(std::string_view name) {
   if (name.size() < 2) return FieldId::other;
   const Known& known = slots[slot_of(name.size(), name.front(), name[name.size() - 2], multiplier)];
-  return known.name.size() == name.size() && is_name(name, known.name) ? known.id : FieldId::other;
+  if (known.name.size() != name.size()) return FieldId::other;
+  if (is_name(name, known.name)) return known.id;
+  return is_twin(name, known) ? FieldId::twin : FieldId::other;  // no mark of a name has a part in the hash
 }
 
 bool names_client_certificate(std::string_view name) {
   constexpr std::string_view family = "x-client-certificate";
   if (name.size() < family.size() || (name.front() | 0x20) != family.front()) return false;
   for (std::size_t i = 0; i < family.size(); ++i) {
-    if (family[i] == '-' ? name[i] != '-' && name[i] != '_' : (name[i] | 0x20) != family[i]) return false;
+    if (family[i] == '-' ? is_alphanumeric(name[i]) : (name[i] | 0x20) != family[i]) return false;
   }
   return true;
+}
+
+bool reads_as(std::string_view name, std::string_view other) {
+  const auto folded = [](char c) { return is_alphanumeric(c) ? scan::lower(c) : '-'; };
+  return std::ranges::equal(name, other, {}, folded, folded);
 }
 
 Method method_of(std::string_view text) {
@@ -219,7 +242,9 @@ bool valid_authority(std::string_view authority) {
   } else {
     const char* end = authority.data() + authority.size();
     const char* host_end = scan::skip(authority.data(), end, scan::host_byte);
-    if (host_end == authority.data()) return false;
+    const std::string_view host(authority.data(), host_end);
+    // A last dot is the root's. More would be another name to the routes, and the same to who drops them all.
+    if (host.empty() || host.front() == '.' || host.contains("..")) return false;
     port_part = {host_end, end};
   }
   return port_part.empty() || (port_part.front() == ':' && valid_port(port_part.substr(1)));

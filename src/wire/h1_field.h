@@ -21,9 +21,11 @@ struct FieldLine {
 FieldLine read_field_line(const char* at, const char* end);
 
 FieldId field_id(std::string_view name);
-// X-Client-Certificate and all that begins so: what the router says about a client's certificate, and nobody else. An
-// underscore is as good as a dash, because interfaces such as CGI make one of both (RFC 3875 4.1.18).
+// X-Client-Certificate and all that begins so: what the router says about a client's certificate, and nobody else. Any
+// mark is as good as a dash, as for FieldId::twin.
 bool names_client_certificate(std::string_view name);
+// Equal for a program behind an interface such as CGI: in any case, and every mark is as good as a dash.
+bool reads_as(std::string_view name, std::string_view other);
 Method method_of(std::string_view text);
 
 bool is_token(std::string_view text);

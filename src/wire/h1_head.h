@@ -31,6 +31,7 @@ namespace ebb::wire {
   X(x_forwarded_host, "x-forwarded-host")   \
   X(x_forwarded_port, "x-forwarded-port")   \
   X(x_forwarded_proto, "x-forwarded-proto") \
+  X(x_real_ip, "x-real-ip")                 \
   X(date, "date")                           \
   X(user_agent, "user-agent")               \
   X(referer, "referer")
@@ -40,6 +41,7 @@ enum class FieldId : std::uint8_t {
 #define X(id, text) id,
   EBB_FIELDS(X)
 #undef X
+      twin,  // of one of them, with another mark in the place of a dash: `Transfer_Encoding`
 };
 
 struct Field {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <ranges>
 
 #include "wire/h1_field.h"
 
@@ -107,11 +108,14 @@ class ForwardingLines {
   void write_earlier(FieldId id) {
     if (forwarding_.mode != ForwardingMode::replace) write_received(pen_, fields_, id);
   }
-  // What a trusted proxy said, or `ours`.
+  // What a trusted proxy said, or `ours`. The last line is the proxy's own: those before it may be its client's.
   std::string_view kept(FieldId id, std::string_view ours) const {
     const bool believed = forwarding_.trusted && forwarding_.mode != ForwardingMode::replace;
-    const Field* said = believed ? fields_.find(id) : nullptr;
-    return said == nullptr || said->value.empty() ? ours : said->value;
+    if (!believed) return ours;
+    for (const Field& field : fields_.all() | std::views::reverse) {
+      if (field.id == id && !field.value.empty()) return field.value;
+    }
+    return ours;
   }
   void write_port() {
     const std::string_view said = kept(FieldId::x_forwarded_port, {});
@@ -150,11 +154,13 @@ std::size_t bytes_of(const PeerCertificate* certificate) {
   return names_bound + certificate->sha256.size() + certificate->subject.size() + certificate->serial.size();
 }
 
-bool request_field_passes(const Field& field, bool forwarding_is_ours) {
+bool request_field_passes(const Field& field, bool forwarding_is_ours, bool trusted) {
   if (field.hop) return false;
   switch (field.id) {
     case FieldId::host:
-    case FieldId::content_length: return false;
+    case FieldId::content_length:
+    case FieldId::twin: return false;
+    case FieldId::x_real_ip: return trusted || !forwarding_is_ours;  // not ours, but a client does not choose it
     case FieldId::forwarded:
     case FieldId::x_forwarded_for:
     case FieldId::x_forwarded_host:
@@ -210,7 +216,7 @@ base::Slice write_request(base::BlockPool& pool, const RequestHead& head, const 
   // RFC 9112 3.2: Host comes first; it is empty for an HTTP/1.0 client that named no host.
   pen.line("Host", head.authority);
   for (const Field& field : head.fields.all()) {
-    if (request_field_passes(field, forwarding_is_ours)) pen.line(field.name, field.value);
+    if (request_field_passes(field, forwarding_is_ours, forwarding.trusted)) pen.line(field.name, field.value);
   }
   if (head.framing == Framing::chunked) pen.line("Transfer-Encoding", "chunked");
   if (head.framing == Framing::length) write_length(pen, head.content_length);

@@ -11,6 +11,7 @@ import subprocess
 import pytest
 
 import awkward
+import http2
 from curl import ask
 from http1 import request, response, trusting_context
 from router import BINARY, PORTS, configuration
@@ -405,3 +406,77 @@ def test_malformed_policy_refuses_the_file(tmp_path, route, words):
     done = subprocess.run([BINARY, "check", "-c", file], capture_output=True, text=True, check=False)
     assert done.returncode != 0
     assert words in done.stdout + done.stderr
+
+
+# Trailers
+
+EDITED = {"set": {"X-Auth": "internal"}, "remove": ["X-Debug"]}
+TRAILERS = [("X-Auth", "forged"), ("X-Debug", "1"), ("X-Sum", "42")]
+LINES = "".join(f"{name}: {value}\r\n" for name, value in TRAILERS)
+
+
+def keeping_trailers(answer):
+    """Reads chunked requests; `heads` and `trailers` are what came, in small letters."""
+    def serve(stream, known):
+        while True:
+            known.heads.append(stream.read_until(b"\r\n\r\n").lower())
+            while stream.read_until(b"\r\n").strip() != b"0":
+                stream.read_until(b"\r\n")
+            known.trailers.append(stream.read_until(b"\r\n").lower())
+            while known.trailers[-1] != b"\r\n" and not known.trailers[-1].endswith(b"\r\n\r\n"):
+                known.trailers[-1] += stream.read_until(b"\r\n").lower()
+            stream.send(answer)
+
+    return serve
+
+
+def edited(backend, answer, **rules):
+    service = backend(keeping_trailers(answer))
+    service.heads, service.trailers = [], []
+    return service, routed(service, rules)
+
+
+def test_trailers_of_a_request_do_not_bring_what_the_route_sets_or_removes(router, backend, version):
+    service, settings = edited(backend, response(b"ok"), request_headers=EDITED)
+    one = router(settings)
+    sent = [*TRAILERS, ("X_Auth", "twin"), ("x.debug", "twin")]
+    if version == "2":
+        with http2.dial(one.port()) as client:
+            stream = client.ask("POST", fields=[("trailer", "x-sum, x-auth")], end=False)
+            client.send_body(stream, b"body")
+            client.send_head(stream, [(name.lower(), value) for name, value in sent], end=True)
+            assert client.answer(stream).status == 200
+    else:
+        with one.dial() as client:
+            lines = "".join(f"{name}: {value}\r\n" for name, value in sent)
+            client.send(f"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nTrailer: X-Sum, X-Auth\r\n\r\n4\r\nbody\r\n0\r\n{lines}\r\n".encode())
+            assert client.read_response().status == 200
+    assert service.trailers == [b"x-sum: 42\r\n\r\n"]
+    assert b"x-auth: internal\r\n" in service.heads[0] and b"trailer:" not in service.heads[0]
+
+
+def test_trailers_of_a_response_do_not_bring_what_the_route_sets_or_removes(router, backend, version):
+    answer = f"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTrailer: X-Debug\r\n\r\n4\r\nbody\r\n0\r\n{LINES}\r\n".encode()
+    _, settings = edited(backend, answer, response_headers=EDITED)
+    one = router(settings)
+    if version == "2":
+        with http2.dial(one.port()) as client:
+            got = client.get("POST", body=b"x")
+            assert [(str(name), str(value)) for name, value in got.trailers] == [("x-sum", "42")]
+            assert (got.get("x-auth"), got.get("trailer")) == ("internal", None)
+    else:
+        with one.dial() as client:
+            client.send(b"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n\r\n")
+            head = client.read_until(b"\r\n\r\n").lower()
+            assert b"x-auth: internal" in head and b"trailer:" not in head
+            assert client.read_until(b"\r\n\r\n").lower() == b"4\r\nbody\r\n0\r\nx-sum: 42\r\n\r\n"
+
+
+def test_other_trailers_pass_a_route_with_edits(router, backend):
+    service, settings = edited(backend, response(b"ok"), request_headers={"set": {"X-Other": "1"}})
+    one = router(settings)
+    with one.dial() as client:
+        client.send(f"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nTrailer: X-Sum\r\n\r\n1\r\nx\r\n0\r\n{LINES}\r\n".encode())
+        assert client.read_response().status == 200
+    assert service.trailers == [f"{LINES}\r\n".lower().encode()]
+    assert b"trailer: x-sum\r\n" in service.heads[0]

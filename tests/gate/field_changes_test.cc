@@ -31,6 +31,15 @@ TEST_F(FieldChanges, LeavesOutEveryLineOfADroppedNameAndAppends) {
   EXPECT_EQ(passing(), "X-Kept=1 Server=ebb X-Kept=2 ");
 }
 
+TEST_F(FieldChanges, OfARequestLeaveOutTwinsOfWhatIsSetOrRemoved) {
+  fields.add({"X_Tenant", "forged"});
+  fields.add({"x.role", "forged"});
+  fields.add({"X_Other", "1"});
+  const routes::FieldEdits edits = routes::FieldEdits::of({.set = {{"X-Tenant", "a"}}, .remove = {"X-Role"}});
+  EXPECT_TRUE(change_request(fields, edits));
+  EXPECT_EQ(passing(), "server=nginx X-Kept=1 Server=again X_Other=1 X-Tenant=a ");
+}
+
 TEST_F(FieldChanges, SayWhenAHeadHasNoRoom) {
   while (fields.size() < wire::fields_max) fields.add({"X-Fill", ""});
   EXPECT_FALSE(change(fields, routes::FieldEdits::of({.set = {{"Server", "ebb"}}})));

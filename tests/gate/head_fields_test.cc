@@ -15,6 +15,8 @@ TEST(HeadFields, AreFoundInAnyCaseAndByTheirNumber) {
   EXPECT_EQ(source.line("x-forwarded-for", 1), "c");
   EXPECT_EQ(source.line("x-forwarded-for", 2), std::nullopt);
   EXPECT_EQ(source.line("origin", 0), std::nullopt);
+  EXPECT_EQ(source.lines("x-forwarded-for"), 2u);
+  EXPECT_EQ(source.lines("origin"), 0u);
 }
 
 }  // namespace

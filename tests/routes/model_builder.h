@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <string>
@@ -44,6 +45,9 @@ class ListedHeaders final : public HeaderSource {
       if (other == name && nth-- == 0) return value;
     }
     return std::nullopt;
+  }
+  std::size_t lines(std::string_view name) const override {
+    return static_cast<std::size_t>(std::ranges::count_if(fields_, [name](const auto& f) { return f.first == name; }));
   }
 
  private:
