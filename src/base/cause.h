@@ -86,6 +86,7 @@ enum class Side : std::uint8_t { none, client, backend, self };
   X(flow_budget,               self,      0, "as many flows as may be; this one had been used least recently")     \
   X(request_timeout,           backend, 504, "the whole exchange took longer than its route allows")               \
   X(try_timeout,               backend, 504, "one try took longer than its route allows")                          \
+  X(forwarding_loop,           self,    508, "the request has passed this router before")                          \
   X(listener_removed,          self,      0, "the listener left the configuration")                                \
   X(connection_limit,          self,    503, "the router holds as many connections as it may")                     \
   X(buffer_limit,              self,      0, "the router's buffers were nearly used up, and this client held most")    \

@@ -80,6 +80,10 @@ constexpr Key<Loaded> top_keys[] = {
      "peers whose `X-Forwarded-For` is believed when a client's address is wanted"},
     {"cause_header", model<flag<&Model::cause_header>>,
      "answers of the router's own have a field `Ebbgate-Cause` with the cause that the log has"},
+    {"via", model<text<&Model::via>>,
+     "a name for this router in the field `Via` of requests; one that has it already went in a circle and gets 508; "
+     "off "
+     "if not given"},
     {"errors", model<list<&Model::errors, error_keys>>, "bodies of errors that the router itself answers with"},
     {"listeners", model<list<&Model::listeners, listener_keys>>, "where clients connect", Need::required},
     {"routes", model<list<&Model::routes, route_keys>>, "which requests go where; what none matches gets 404"},

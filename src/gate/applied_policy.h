@@ -28,9 +28,10 @@ struct AppliedPolicy {
 
   std::optional<StickyClient> sticky;
 
-  // An answer that needs no endpoint: 204 to a preflight, or a redirect. 0: none.
+  // An answer that needs no endpoint: 204 to a preflight or to the last hop's OPTIONS, or a redirect.
   std::uint16_t status = 0;
   std::string location;
+  bool says_methods = false;      // an answer to OPTIONS
   std::uint64_t retry_after = 0;  // seconds, of 429
 
   const routes::CompressionModel* compression = nullptr;

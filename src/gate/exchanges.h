@@ -263,6 +263,8 @@ class Exchanges {
   void apply_policy(Exchange& exchange, const ClientConnection& client, const wire::RequestHead& head);
   void admit(Exchange& exchange, const ClientConnection& client, const wire::RequestHead& head);
   bool apply_cors(Exchange& exchange, const wire::RequestHead& head);
+  std::optional<std::uint64_t> limit_hops(Exchange& exchange, const wire::RequestHead& head);
+  const wire::RequestHead& with_forwards(const wire::RequestHead& head, std::uint64_t left, std::string& text);
   const routes::FieldEdits* choose_share(Exchange& exchange, const wire::RequestHead* head);
   void note_grpc_timeout(Exchange& exchange, const wire::RequestHead& head);
   std::uint64_t body_limit(const Exchange& exchange) const;

@@ -26,6 +26,7 @@ struct OwnAnswer {
   bool grpc = false;                             // the request was a call of gRPC
   bool request_whole = false;                    // nothing of the request is still to come
   std::string_view location = {};                // of a redirect
+  bool says_methods = false;                     // which ones are served
   std::uint64_t retry_after = 0;                 // in seconds; 0: not said, but for 503
   const routes::ErrorBodyModel* body = nullptr;  // the route's, instead of a line of text
   const ResponseChanges* changes = nullptr;      // by the route

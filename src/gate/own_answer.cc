@@ -37,6 +37,8 @@ int grpc_status(int http_status, Cause cause) {
 
 namespace {
 
+constexpr std::string_view served_methods = "GET, HEAD, POST, PUT, DELETE, OPTIONS, PATCH";
+
 std::string sentence(std::string_view words, Cause cause) {
   return std::string(words).append(" (").append(base::name(cause)).append(")");
 }
@@ -69,7 +71,7 @@ std::string_view write_error(const OwnAnswer& answer, const routes::ErrorBodyMod
   } else if (answer.status == 503) {
     head.fields.add({"Retry-After", "1"});
   }
-  if (answer.status == 405) head.fields.add({"Allow", "GET, HEAD, POST, PUT, DELETE, OPTIONS, PATCH"});
+  if (answer.status == 405) head.fields.add({"Allow", served_methods});
   return body == nullptr ? all.substr(retry_after_size) : std::string_view(body->body());
 }
 
@@ -100,6 +102,7 @@ std::string_view write_own_message(const OwnAnswer& answer, std::span<const rout
   } else if (!answer.location.empty()) {
     head.fields.add({"Location", answer.location});
   }
+  if (answer.says_methods) head.fields.add({"Allow", served_methods});
   if (error && say_cause) head.fields.add({"Ebbgate-Cause", base::name(answer.cause)});
   if (answer.changes != nullptr) answer.changes->apply(head.fields);
   // A call's answer ends with its head, and 204 has no length (RFC 9110 8.6).

@@ -10,6 +10,7 @@
 #include "gate/exchanges.h"
 #include "gate/grpc_timeout.h"
 #include "gate/head_fields.h"
+#include "gate/hops.h"
 #include "routes/client_address.h"
 #include "routes/path_change.h"
 #include "wire/canary_fields.h"
@@ -23,6 +24,7 @@ using base::Handle;
 namespace {
 
 constexpr std::size_t rate_slots = std::size_t{1} << 16;
+constexpr std::uint16_t no_content = 204;
 
 wire::ForwardingMode mode_of(routes::ForwardedMode mode) {
   switch (mode) {
@@ -59,6 +61,7 @@ void Exchanges::prepare(Exchange& exchange, const ClientConnection& client, cons
     edits = &route.policy->request;
     apply_policy(exchange, client, head);
   }
+  const std::optional<std::uint64_t> forwards = limit_hops(exchange, head);
   if (route.shares != nullptr) edits = choose_share(exchange, &head);
   if (exchange.grpc) note_grpc_timeout(exchange, head);
   const std::uint64_t limit = body_limit(exchange);
@@ -72,8 +75,38 @@ void Exchanges::prepare(Exchange& exchange, const ClientConnection& client, cons
     note_bond(exchange, client, head);
     shown = &without_our_cookies(exchange, head, cookies);
   }
+  std::string forwards_text;
+  if (forwards) shown = &with_forwards(*shown, *forwards - 1, forwards_text);
   if (!write_head(exchange, client, *shown, edits)) return refuse(exchange, Cause::client_head_too_large);
   if (route.policy != nullptr) choose_mirrors(exchange, head);
+}
+
+// How often OPTIONS and TRACE may still be forwarded; nothing: no limit. At 0 this router is the one that was asked.
+std::optional<std::uint64_t> Exchanges::limit_hops(Exchange& exchange, const wire::RequestHead& head) {
+  const std::string& via = exchange.snapshot->model().via;
+  if (!via.empty() && has_passed(head.fields, via)) refuse(exchange, Cause::forwarding_loop);
+  const ForwardsLeft left = forwards_left(head);
+  if (!left.valid) refuse(exchange, Cause::client_bad_request);
+  if (!left.valid || left.count != 0) return left.valid ? left.count : std::nullopt;
+  if (head.method == wire::Method::trace) {
+    refuse(exchange, Cause::client_method_refused);  // to say back what others have added is not ours
+  } else {
+    AppliedPolicy& applied = exchange.apply();
+    applied.says_methods = applied.status == 0;
+    if (applied.says_methods) applied.status = no_content;
+  }
+  return std::nullopt;
+}
+
+const wire::RequestHead& Exchanges::with_forwards(const wire::RequestHead& head, std::uint64_t left,
+                                                  std::string& text) {
+  wire::RequestHead& changed = core_.request;
+  if (&changed != &head) changed = head;
+  text = std::to_string(left);
+  for (wire::Field& field : changed.fields.all()) {
+    if (field.id == wire::FieldId::max_forwards) field.value = text;
+  }
+  return changed;
 }
 
 // Of TLS that is passed through there is little to ask for: who may come, and where it goes.
@@ -150,7 +183,6 @@ bool Exchanges::apply_cors(Exchange& exchange, const wire::RequestHead& head) {
        .requested_headers = value_of(head.fields, "access-control-request-headers")});
   AppliedPolicy& applied = exchange.apply();
   applied.response.cors = std::move(answer.response);
-  constexpr std::uint16_t no_content = 204;
   if (answer.preflight) applied.status = no_content;
   return answer.preflight;
 }
@@ -198,6 +230,10 @@ bool Exchanges::write_head(Exchange& exchange, const ClientConnection& client, c
                               .port = client.listener->model.bind.port(),
                               .mode = mode_of(snapshot.model().forwarded),
                               .trusted = !proxies.empty() && proxies.contains(client.peer),
+                              .via = snapshot.model().via,
+                              .via_version = client.h2 != nullptr ? "2"
+                                             : head.minor == 0    ? "1.0"
+                                                                  : "1.1",
                               .certificate = certificate_of(client)};
   if (edits == nullptr) {
     exchange.head = wire::write_request(core_.reactor.blocks(), head, forwarding);
@@ -230,6 +266,7 @@ void Exchanges::answer_here(Exchange& exchange) {
                                                                 .head_only = exchange.method == wire::Method::head,
                                                                 .request_whole = exchange.request_whole,
                                                                 .location = applied.location,
+                                                                .says_methods = applied.says_methods,
                                                                 .changes = &applied.response});
   step(exchange, Event::failed);
   end(exchange, Cause::completed);

@@ -176,6 +176,7 @@ struct Model {
   std::vector<Cidr> trusted_proxies;
   std::vector<ErrorBodyModel> errors;  // for routes that have none for a status
   bool cause_header = false;           // answers of the router's own say why
+  std::string via;                     // our name in Via; "": the field is not written
   std::vector<ListenerModel> listeners;
   std::vector<RouteModel> routes;
   std::vector<BackendModel> backends;

@@ -73,6 +73,9 @@ std::vector<Refusal> validate(const Model& model) {
   check_timeouts(model.timeouts, refusals);
   check_limits(model.limits, refusals);
   check_errors("errors", model.errors, refusals);
+  if (!model.via.empty() && !is_token(model.via)) {
+    refusals.refuse("via", quoted(model.via) + " is not a name for Via", "use letters, digits, dots and dashes");
+  }
   check_listeners(model, backends, refusals);
   check_routes(model, backends, refusals);
   check_backends(model, refusals);

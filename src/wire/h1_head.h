@@ -32,6 +32,8 @@ namespace ebb::wire {
   X(x_forwarded_port, "x-forwarded-port")   \
   X(x_forwarded_proto, "x-forwarded-proto") \
   X(x_real_ip, "x-real-ip")                 \
+  X(max_forwards, "max-forwards")           \
+  X(via, "via")                             \
   X(date, "date")                           \
   X(user_agent, "user-agent")               \
   X(referer, "referer")

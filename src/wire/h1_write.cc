@@ -208,7 +208,7 @@ base::Slice write_request(base::BlockPool& pool, const RequestHead& head, const 
   constexpr std::size_t fixed_bound = 512;  // names and punctuation of the lines that are ours
   const std::size_t bound = fixed_bound + head.method_text.size() + head.path.size() + 3 * head.authority.size() +
                             2 * forwarding.host.size() + head.upgrade.size() + bytes_of(head.fields) +
-                            2 * forwarding.client_host.size() + 2 * forwarding.scheme.size() +
+                            2 * forwarding.client_host.size() + 2 * forwarding.scheme.size() + forwarding.via.size() +
                             bytes_of(forwarding.certificate);
   const bool forwarding_is_ours = writes_forwarding(head.fields, forwarding.mode);
   Pen pen(pool, bound);
@@ -222,6 +222,8 @@ base::Slice write_request(base::BlockPool& pool, const RequestHead& head, const 
   if (head.framing == Framing::length) write_length(pen, head.content_length);
   write_request_connection(pen, head);
   if (forwarding_is_ours) ForwardingLines(pen, head, forwarding).write();
+  if (!forwarding.via.empty())
+    pen.text("Via: ").text(forwarding.via_version).text(" ").text(forwarding.via).text("\r\n");
   if (forwarding.certificate != nullptr) write_certificate(pen, *forwarding.certificate);
   pen.text("\r\n");
   return pen.finish();
@@ -280,6 +282,7 @@ std::string_view reason_phrase(int status) {
     case 503: return "Service Unavailable";
     case 504: return "Gateway Timeout";
     case 505: return "HTTP Version Not Supported";
+    case 508: return "Loop Detected";
     default: return "";
   }
 }

@@ -31,8 +31,10 @@ struct Forwarding {
   std::uint16_t port = 0;        // of the listener
   std::string_view host = {};    // that the client asked for; "": the head's
   ForwardingMode mode = ForwardingMode::append;
-  bool trusted = false;     // the client is a proxy of ours: what it says about host, port and scheme is kept
-  FieldSet left_alone = 0;  // of ours: those that something else has decided about
+  bool trusted = false;               // the client is a proxy of ours: what it says about host, port and scheme is kept
+  FieldSet left_alone = 0;            // of ours: those that something else has decided about
+  std::string_view via = {};          // our name in Via; "": the field is not written
+  std::string_view via_version = {};  // "1.1": by which version of HTTP the request came
   const PeerCertificate* certificate = nullptr;  // that the client showed
 };
 

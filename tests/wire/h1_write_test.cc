@@ -45,6 +45,48 @@ TEST_F(H1Write, LeavesHopByHopFieldsBehind) {
             "GET / HTTP/1.1\r\nHost: a\r\nX-End: 1\r\n" + ours);
 }
 
+// Behind CGI an underscore is a dash (RFC 3875 4.1.18), for some servers every mark is: such a field would be taken for
+// the one that we write or that frames the message.
+TEST_F(H1Write, LeavesTwinsOfKnownNamesBehind) {
+  for (const char* name :
+       {"X_Forwarded_For", "x-forwarded_for", "X_FORWARDED_HOST", "X_Forwarded-Port", "X.Forwarded.Proto",
+        "Transfer_Encoding", "transfer.encoding", "Content_Length", "CONTENT~LENGTH", "Keep_Alive", "Proxy_Connection",
+        "X_Real_IP", "Max_Forwards", "X_Client_Certificate_Subject", "X.Client.Certificate-Verified"}) {
+    EXPECT_EQ(request("GET / HTTP/1.1\r\nHost: a\r\n" + std::string(name) + ": 1\r\n\r\n"),
+              "GET / HTTP/1.1\r\nHost: a\r\n" + ours)
+        << name;
+  }
+  for (const char* name : {"User_Agent", "X_Forwarded", "X_Forwarded_Forx", "Content0Length", "X_Tenant"}) {
+    EXPECT_EQ(request("GET / HTTP/1.1\r\nHost: a\r\n" + std::string(name) + ": 1\r\n\r\n"),
+              "GET / HTTP/1.1\r\nHost: a\r\n" + std::string(name) + ": 1\r\n" + ours)
+        << name;
+  }
+}
+
+TEST_F(H1Write, LeavesXRealIpOfClientsBehindAndKeepsATrustedProxys) {
+  const std::string asked = "GET / HTTP/1.1\r\nHost: a\r\nX-Real-IP: 1.1.1.1\r\n\r\n";
+  EXPECT_EQ(request(asked), "GET / HTTP/1.1\r\nHost: a\r\n" + ours);
+  forwarding.trusted = true;
+  EXPECT_EQ(request(asked), "GET / HTTP/1.1\r\nHost: a\r\nX-Real-IP: 1.1.1.1\r\n" + ours);
+  forwarding.trusted = false;
+  forwarding.mode = ForwardingMode::never;
+  EXPECT_EQ(request(asked), asked);
+}
+
+TEST_F(H1Write, BelievesTheLastLineOfATrustedProxyNotWhatItsClientPutBefore) {
+  forwarding.trusted = true;
+  EXPECT_TRUE(request("GET / HTTP/1.1\r\nHost: a\r\nX-Forwarded-Proto: https\r\nX-Forwarded-Proto: http\r\n"
+                      "X-Forwarded-Host: evil\r\nX-Forwarded-Host: good\r\n\r\n")
+                  .contains("X-Forwarded-Host: good\r\nX-Forwarded-Port: 8080\r\nX-Forwarded-Proto: http\r\n"));
+}
+
+TEST_F(H1Write, AddsViaLastWhereAsked) {
+  forwarding.via = "edge";
+  forwarding.via_version = "1.1";
+  EXPECT_TRUE(
+      request("GET / HTTP/1.1\r\nHost: a\r\nVia: 1.0 cdn\r\n\r\n").ends_with("proto=http\r\nVia: 1.1 edge\r\n\r\n"));
+}
+
 TEST_F(H1Write, KeepsTheFraming) {
   EXPECT_EQ(request("POST / HTTP/1.1\r\nContent-Length: 007\r\nHost: a\r\nExpect: 100-continue\r\n\r\n"),
             "POST / HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 7\r\n" + ours);
