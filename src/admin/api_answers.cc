@@ -117,6 +117,7 @@ void write_endpoint(JsonWriter& json, const gate::EndpointFacts& facts) {
   } else {
     json.null();
   }
+  json.member("silence", lifecycle::doubt_names[static_cast<std::size_t>(facts.doubt)]);
   json.key("since");
   if (facts.since == base::WallTime{}) {
     json.null();
@@ -137,6 +138,9 @@ void write_endpoint(JsonWriter& json, const gate::EndpointFacts& facts) {
       .member("requests", facts.tally.requests)
       .member("failures", facts.tally.failures)
       .member("retries", facts.tally.retries)
+      .member("trials", facts.tally.trials)
+      .member("trials_failed", facts.tally.trials_failed)
+      .member("moved", facts.tally.moved)
       .member("connects", facts.tally.connects)
       .member("connect_failures", facts.tally.connect_failures)
       .member("bytes_in", facts.tally.bytes_in)

@@ -39,6 +39,7 @@ void add(EndpointFacts& sum, const EndpointFacts& more) {
     sum.health = more.health;
     sum.why = more.why;
   }
+  sum.doubt = std::max(sum.doubt, more.doubt);
   sum.since = std::max(sum.since, more.since);
   sum.in_flight.add(more.in_flight);
   sum.connections += more.connections;

@@ -205,11 +205,12 @@ std::string_view openapi_document() {
           "wish": {"$ref": "#/components/schemas/Wish"},
           "health": {"type": "string", "enum": ["up", "warming", "suspect", "down"]},
           "cause": {"type": ["string", "null"], "description": "why it is suspect or down"},
+          "silence": {"type": "string", "enum": ["none", "doubted", "confirmed"], "description": "whether it answers requests: doubted, no new work but trials; confirmed by a trial, requests that can be repeated leave it"},
           "since": {"type": ["string", "null"], "format": "date-time", "description": "when one of the three last changed"},
           "check": {"$ref": "#/components/schemas/Check"},
           "in_flight": {"$ref": "#/components/schemas/InFlight"},
           "connections": {"type": "integer"}, "idle": {"type": "integer"},
-          "counters": {"type": "object", "properties": {"requests": {"type": "integer"}, "failures": {"type": "integer"}, "retries": {"type": "integer"}, "connects": {"type": "integer"}, "connect_failures": {"type": "integer"}, "bytes_in": {"type": "integer"}, "bytes_out": {"type": "integer"}, "responses": {"type": "object", "additionalProperties": {"type": "integer"}}}}
+          "counters": {"type": "object", "properties": {"requests": {"type": "integer"}, "failures": {"type": "integer"}, "retries": {"type": "integer"}, "trials": {"type": "integer", "description": "requests that it was tried with while it was doubted"}, "trials_failed": {"type": "integer"}, "moved": {"type": "integer", "description": "requests that left it because it was silent"}, "connects": {"type": "integer"}, "connect_failures": {"type": "integer"}, "bytes_in": {"type": "integer"}, "bytes_out": {"type": "integer"}, "responses": {"type": "object", "additionalProperties": {"type": "integer"}}}}
         }
       },
       "Check": {

@@ -1,5 +1,7 @@
 #include "app/endpoint_events.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <atomic>
 #include <iterator>
@@ -36,7 +38,19 @@ void EndpointEvents::on_health_change(const gate::HealthChange& change) {
                {"cause", std::string(base::name(change.cause))},
                {"condemned", change.condemned ? "true" : "false"},
                {"ejected", change.ejected ? "true" : "false"},
-               {"lasted_ms", ms(change.lasted)}});
+               {"lasted_ms", ms(change.lasted)},
+               {"silence", std::string(lifecycle::doubt_names[static_cast<std::size_t>(change.doubt)])},
+               {"surprise", fmt::format("{:.1f}", change.surprise)},
+               {"trials_failed", std::to_string(change.trials_failed)}});
+}
+
+void EndpointEvents::on_relief(const gate::SilenceRelief& relief) {
+  outbox_.put(EventLog::Level::info, "endpoint_relieved",
+              {{"backend", relief.backend},
+               {"endpoint", relief.endpoint},
+               {"address", relief.address.text()},
+               {"moved", std::to_string(relief.moved)},
+               {"kept", std::to_string(relief.kept)}});
 }
 
 void EndpointEvents::on_list(const gate::SharedEndpointList& list) {

@@ -27,6 +27,7 @@ class EndpointEvents {
   void follow(gate::Fleet& fleet) { fleet_ = &fleet; }  // before the first list
 
   void on_health_change(const gate::HealthChange& change);  // any thread
+  void on_relief(const gate::SilenceRelief& relief);        // the same
   // After the workers were told, in the same order: under the roster's lock. Nothing in here waits.
   void on_list(const gate::SharedEndpointList& list);
   void on_lists(const std::vector<gate::SharedEndpointList>& lists);  // of a whole configuration

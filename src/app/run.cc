@@ -119,7 +119,8 @@ int run(const RunOptions& options) {
        .io = io_kind(startup.io),
        .access_log = access_log.get(),
        .clients_max = clients_max(loaded->model.limits.connections),
-       .on_health_change = [&](const gate::HealthChange& change) { endpoint_events.on_health_change(change); }},
+       .on_health_change = [&](const gate::HealthChange& change) { endpoint_events.on_health_change(change); },
+       .on_relief = [&](const gate::SilenceRelief& relief) { endpoint_events.on_relief(relief); }},
       labels, problem);
   if (fleet == nullptr) return cannot_start("io");
   endpoint_events.follow(*fleet);

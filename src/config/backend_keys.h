@@ -98,6 +98,36 @@ inline constexpr Key<routes::HealthModel> health_keys[] = {
     {"rise", count<&routes::HealthModel::rise>, "successes in a row after which it is up again, 1 to 100"},
 };
 
+inline constexpr std::string_view switch_words[] = {"off", "on"};
+
+inline constexpr Key<routes::SilenceModel> silence_keys[] = {
+    {"after", duration<&routes::SilenceModel::after>,
+     "a request that has waited for less is no evidence; `100ms` to `1h`"},
+    {"trial", duration<&routes::SilenceModel::trial>,
+     "the least time that an endpoint has to answer a trial; longer for kinds of requests that take longer; at most "
+     "`10s`"},
+};
+
+inline constexpr Key<routes::FailuresModel> failures_keys[] = {
+    {"in_a_row", count<&routes::FailuresModel::in_a_row>,
+     "failures of one kind of request that eject an endpoint, if siblings fail less; 2 to 1000"},
+};
+
+inline constexpr Key<routes::RetransmissionModel> retransmission_keys[] = {
+    {"timeouts", count<&routes::RetransmissionModel::timeouts>,
+     "of TCP, without an acknowledgement; 2 to 8: each waits twice as long as the one before"},
+};
+
+inline constexpr Key<routes::EvidenceModel> evidence_keys[] = {
+    {"silence", switched_section<&routes::EvidenceModel::silence, silence_keys>,
+     "requests are not answered while siblings answer the same kind"},
+    {"failures", switched_section<&routes::EvidenceModel::failures, failures_keys>,
+     "answers of 5xx, and fresh connections that are broken off, in a row"},
+    {"retransmission", switched_section<&routes::EvidenceModel::retransmission, retransmission_keys>,
+     "bytes to the endpoint are not acknowledged"},
+    {"connect", choice<&routes::EvidenceModel::connect, switch_words>, "connections cannot be established"},
+};
+
 inline constexpr Key<routes::StickyModel> sticky_keys[] = {
     {"cookie", text<&routes::StickyModel::cookie>, "its name; backends never see it", Need::required},
     {"drain", choice<&routes::StickyModel::drain, sticky_drain_words>,
@@ -139,6 +169,8 @@ inline constexpr Key<routes::BackendModel> backend_keys[] = {
     {"drain", group<routes::BackendModel, drain_keys>, "of endpoints that leave or are to take no new work"},
     {"health", optional_section<&routes::BackendModel::health, health_keys>,
      "endpoints are checked all the time; without it they are judged by their traffic alone. See health.md"},
+    {"evidence", section<&routes::BackendModel::evidence, evidence_keys>,
+     "what is concluded from traffic; each can be tuned or switched off. See health.md"},
 };
 
 }  // namespace ebb::config

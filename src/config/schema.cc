@@ -151,6 +151,10 @@ std::vector<KeySection> key_sections() {
       describe("backends[].endpoint_limits", Keys<routes::EndpointLimitsModel>(endpoint_limits_keys)),
       describe("backends[].drain", Keys<BackendModel>(drain_keys)),
       describe("backends[].health", Keys<HealthModel>(health_keys)),
+      describe("backends[].evidence", Keys<routes::EvidenceModel>(evidence_keys)),
+      describe("backends[].evidence.silence", Keys<routes::SilenceModel>(silence_keys)),
+      describe("backends[].evidence.failures", Keys<routes::FailuresModel>(failures_keys)),
+      describe("backends[].evidence.retransmission", Keys<routes::RetransmissionModel>(retransmission_keys)),
       describe("canary", Keys<CanaryModel>(canary_keys)),
       describe("canary.replicas[]", Keys<CanaryReplicaModel>(canary_replica_keys)),
   };

@@ -118,6 +118,18 @@ constexpr Value<ObjectOf<member>> optional_section = {
     [](const ObjectOf<member>&) { return std::string(); },
 };
 
+// As the first, of a struct that says with `on` whether it applies at all: `off` instead of the mapping.
+template <auto member, const auto& keys>
+constexpr Value<ObjectOf<member>> switched_section = {
+    [] { return std::string("`off` or mapping"); },
+    [](Reader& reader, const Node& node, ObjectOf<member>& object) {
+      auto& target = object.*member;
+      target.on = node.kind != Node::Kind::scalar || node.text != "off";
+      if (target.on) read_mapping(reader, node, Keys<std::remove_reference_t<decltype(target)>>(keys), target);
+    },
+    [](const ObjectOf<member>&) { return std::string(); },
+};
+
 // A mapping in the file whose members belong to the struct around it.
 template <class Object, const auto& keys>
 constexpr Value<Object> group = {

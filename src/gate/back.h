@@ -57,7 +57,6 @@ class Back {
   virtual void receive(base::Handle end, reactor::Receive mode) = 0;
   virtual bool reused(base::Handle end) = 0;        // it had served before
   virtual bool has_deadline(base::Handle end) = 0;  // it ends a connection attempt by itself
-  virtual bool delivered(base::Handle end) = 0;     // the endpoint's kernel has acknowledged all that was sent
 
   // The exchange is over. `keep`: the response was whole and lets the connection be used again.
   virtual void release(base::Handle end, bool keep) = 0;

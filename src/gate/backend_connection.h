@@ -44,6 +44,7 @@ struct BackendConnection : base::ListNode<IdleTag> {
   std::uint32_t served = 0;
   base::Instant idle_since{};
   base::Instant asked_since = base::Instant::max();  // written to, and nothing came since; max: not so
+  base::Instant peer_asked = base::Instant::max();   // by keepalive probes, because the endpoint is out of reach
   std::uint64_t handed = 0;                          // bytes given to the socket, those of TLS too
   std::uint64_t request_at = 0;                      // HTTP/1: of them, before the request that it carries
   std::optional<std::uint64_t> delivered;            // when its FIN came: what the endpoint had received by then

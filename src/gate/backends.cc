@@ -189,9 +189,9 @@ bool Backends::has_deadline(Handle end) {
   return connection != nullptr && connection->timer.armed();
 }
 
-bool Backends::delivered(Handle end) {
-  const auto facts = core_.reactor.tcp_facts(find(end)->socket);
-  return unsent(end) == 0 && facts && facts->unacknowledged == 0;
+bool Backends::acknowledges(const BackendConnection& connection) {
+  const auto facts = core_.reactor.tcp_facts(connection.socket);
+  return facts && (facts->unacknowledged == 0 || facts->timeouts == 0);
 }
 
 // The exchange is over: back to the pool, within its budget, or closed.

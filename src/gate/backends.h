@@ -32,7 +32,6 @@ class Backends : public Back {
   void receive(base::Handle end, reactor::Receive mode) override;
   bool reused(base::Handle end) override;
   bool has_deadline(base::Handle end) override;
-  bool delivered(base::Handle end) override;
   void release(base::Handle end, bool keep) override;
   void cancel(base::Handle end, base::Cause cause) override { close(end, cause); }
   void leave(base::Handle end) override;
@@ -56,6 +55,7 @@ class Backends : public Back {
   std::size_t unsent(const BackendConnection& connection) const {
     return core_.reactor.unsent(connection.socket) + held(connection);
   }
+  bool acknowledges(const BackendConnection& connection);     // the endpoint's kernel, if not the endpoint
   void pumped(base::Handle connection, std::uint64_t bytes);  // the kernel has moved them there
   void multiplexed(BackendConnection& connection);            // it has begun to carry streams
   void close(base::Handle connection, base::Cause cause, reactor::CloseMode mode = reactor::CloseMode::drop);

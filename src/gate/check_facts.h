@@ -50,6 +50,11 @@ constexpr const CheckOutcomeFacts& facts(CheckOutcome outcome) {
   return check_outcome_table[static_cast<std::size_t>(outcome)];
 }
 
+constexpr bool timed_out(CheckOutcome outcome) {
+  return outcome == CheckOutcome::connect_timeout || outcome == CheckOutcome::secure_timeout ||
+         outcome == CheckOutcome::answer_timeout;
+}
+
 struct CheckResult {
   CheckOutcome outcome = CheckOutcome::none;
   std::uint16_t status = 0;  // of the answer; 0: none

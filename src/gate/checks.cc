@@ -1,5 +1,7 @@
 #include "gate/checks.h"
 
+#include <algorithm>
+
 #include "gate/endpoints.h"
 #include "gate/health.h"
 
@@ -7,6 +9,14 @@ namespace ebb::gate {
 
 using base::Handle;
 using lifecycle::ActiveCheck;
+
+namespace {
+
+// When a check that is under way says something about an endpoint that is doubted: after ten times its usual.
+constexpr base::Duration overdue_min = std::chrono::milliseconds{250};
+constexpr std::uint64_t checks_known = 10;
+
+}  // namespace
 
 void Checks::follow(Handle view_handle) {
   if (core_.stopping) return;
@@ -49,6 +59,15 @@ bool Checks::ask_now(std::uint64_t identity) {
   return true;
 }
 
+bool Checks::overdue(std::uint64_t identity) {
+  const auto known = by_identity_.find(identity);
+  if (known == by_identity_.end()) return false;
+  EBB_FIND(check, checks_.find(known->second), false);
+  if (!check.connection || check.told_overdue || check.facts.passed < checks_known) return false;
+  check.told_overdue = check.life.taken(core_.reactor.now()) >= std::max(overdue_min, 10 * check.usual);
+  return check.told_overdue;
+}
+
 void Checks::on_timer(Handle handle) {
   Check* check = checks_.find(handle);
   if (check == nullptr) return;
@@ -65,6 +84,7 @@ void Checks::begin(Check& check) {
   const auto target = target_of(check.identity);
   if (!target) return stop(check.identity);
   check.life.began(core_.reactor.now());
+  check.told_overdue = false;
   core_.arm(check.timer, target->model.timeout);
   const base::Address& address = core_.endpoints->find_identity(check.identity)->address;
   check.connection = std::make_unique<CheckConnection>(core_, target, address);
@@ -92,7 +112,9 @@ void Checks::count(Check& check, const CheckTarget& target, const CheckResult& r
   (passed ? check.facts.passed : check.facts.failed) += 1;
   if (news == ActiveCheck::News::fell) check.facts.falls += 1;
   core_.counters.checks[target.backend][passed ? 1 : 0] += 1;
-  core_.health->checked(check.identity, passed, news, result.cause);
+  if (passed)
+    check.usual = check.facts.passed == 1 ? check.facts.taken : check.usual + (check.facts.taken - check.usual) / 8;
+  core_.health->checked(check.identity, news, result, check.told_overdue);
 }
 
 void Checks::stop() {

@@ -23,6 +23,8 @@ class Checks {
   void follow(base::Handle view);
   // Now instead of when it is due. False: this endpoint is not checked.
   bool ask_now(std::uint64_t identity);
+  // The one that is under way takes much longer than they used to. Told once for each.
+  bool overdue(std::uint64_t identity);
   void stop(std::uint64_t identity);  // the endpoint has left
   void stop();                        // for good
 
@@ -67,6 +69,8 @@ class Checks {
     base::Timer timer;  // until it is due; while it is under way: its time-out
     lifecycle::ActiveCheck life;
     base::Duration every{};
+    base::Duration usual{};  // of those that passed
+    bool told_overdue = false;
     std::unique_ptr<CheckConnection> connection;  // while it is under way
     CheckFacts facts;
   };

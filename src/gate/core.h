@@ -71,6 +71,7 @@ struct Siblings {
 };
 
 struct HealthChange;
+struct SilenceRelief;
 
 struct Core {
   reactor::Reactor& reactor;
@@ -85,6 +86,7 @@ struct Core {
   ClientLimits* client_limits = nullptr;
   Siblings siblings{};
   std::function<void(const HealthChange&)> on_health_change{};  // of those endpoints whose home this worker is
+  std::function<void(const SilenceRelief&)> on_relief{};
   base::Rng random{0};
   std::unique_ptr<routes::RateTable> rates{};  // made when a route asks for it
   std::size_t encoder_bytes = 0;               // memory of all encoders

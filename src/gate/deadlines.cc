@@ -57,23 +57,31 @@ void Exchanges::begin_try(Exchange& exchange) {
 
 void Exchanges::limit_try(Exchange& exchange) {
   const routes::RouteTimeouts* own = timeouts_of(exchange);
-  base::Duration limit = base::Duration::max();
-  if (own != nullptr && own->attempt > base::Duration::zero()) limit = own->attempt;
-  if (exchange.on_trial) limit = std::min(limit, core_.endpoints->find(exchange.endpoint)->evidence.trial_time());
-  const bool limited = limit != base::Duration::max();
-  exchange.try_deadline = limited ? exchange.try_began + limit : base::Instant::max();
+  const bool limited = own != nullptr && own->attempt > base::Duration::zero();
+  exchange.try_deadline = limited ? exchange.try_began + own->attempt : base::Instant::max();
+  exchange.trial_until = exchange.on_trial ? exchange.try_began + exchange.trial.time : base::Instant::max();
 }
 
-// The endpoint has answered, and that was the question: the rest takes as long as it takes.
+// Its limits end with it: what waits for an endpoint is in no try.
+void Exchanges::end_try(Exchange& exchange) {
+  exchange.on_trial = false;
+  exchange.try_deadline = exchange.trial_until = exchange.move_on = base::Instant::max();
+}
+
+// From now on it is a request like others: the endpoint has answered, and that was the question; or nobody else can
+// take it. The rest takes as long as it takes.
 void Exchanges::end_trial(Exchange& exchange) {
   exchange.on_trial = false;
-  limit_try(exchange);
-  arm_for_state(exchange);
+  exchange.trial_until = base::Instant::max();
+  if (!exchange.life.is(State::connecting)) return arm_for_state(exchange);
+  exchange.timer.disarm();
+  arm_for_deadline(exchange);
 }
 
 // While a connection is being established its own timer runs, unless ours ends before it.
 void Exchanges::arm_for_deadline(Exchange& exchange) {
-  const base::Instant earlier = std::min({exchange.deadline, exchange.try_deadline, exchange.move_on});
+  const base::Instant earlier =
+      std::min({exchange.deadline, exchange.try_deadline, exchange.trial_until, exchange.move_on});
   if (earlier != base::Instant::max()) core_.reactor.timers().arm(exchange.timer, earlier);
 }
 
@@ -82,7 +90,7 @@ void Exchanges::begin_tunnel_age(Exchange& exchange) {
   const routes::RouteTimeouts* own = timeouts_of(exchange);
   const bool limited = own != nullptr && own->tunnel_age > base::Duration::zero();
   exchange.deadline = limited ? core_.reactor.now() + own->tunnel_age : base::Instant::max();
-  exchange.try_deadline = base::Instant::max();
+  exchange.try_deadline = exchange.trial_until = base::Instant::max();
 }
 
 // True: a deadline has come, and the exchange, or this try, is over.
@@ -98,7 +106,11 @@ bool Exchanges::end_if_overdue(Exchange& exchange) {
     }
     return true;
   }
-  if (now < exchange.try_deadline) return false;
+  if (now < exchange.try_deadline) {
+    if (now < exchange.trial_until) return false;
+    fail_trial(exchange);
+    return true;
+  }
   if (response_has_begun(exchange)) {
     cut_short(exchange, Cause::try_timeout);
     return true;

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "gate/check_facts.h"
 #include "lifecycle/endpoint.h"
+#include "lifecycle/verdict.h"
 
 namespace ebb::gate {
 
@@ -36,6 +37,9 @@ struct EndpointTally {
   std::uint64_t requests = 0;
   std::uint64_t failures = 0;  // answered by us instead, or cut short
   std::uint64_t retries = 0;   // sent elsewhere after a failure here
+  std::uint64_t trials = 0;    // requests that it was tried with while it was doubted
+  std::uint64_t trials_failed = 0;
+  std::uint64_t moved = 0;  // requests that left it because it was silent
   std::uint64_t connects = 0;
   std::uint64_t connect_failures = 0;
   std::uint64_t bytes_in = 0;      // from the endpoint
@@ -46,6 +50,9 @@ struct EndpointTally {
     requests += other.requests;
     failures += other.failures;
     retries += other.retries;
+    trials += other.trials;
+    trials_failed += other.trials_failed;
+    moved += other.moved;
     connects += other.connects;
     connect_failures += other.connect_failures;
     bytes_in += other.bytes_in;
@@ -65,7 +72,8 @@ struct EndpointFacts {
   lifecycle::Wish wish = lifecycle::Wish::ready;
   lifecycle::Health health = lifecycle::Health::up;
   base::Cause why = base::Cause::completed;  // of its health
-  base::WallTime since;                      // when any of the three last changed
+  lifecycle::Doubt doubt = lifecycle::Doubt::none;
+  base::WallTime since;  // when any of the three last changed
   InFlight in_flight;
   std::uint32_t connections = 0;  // open or opening, idle ones too
   std::uint32_t idle = 0;

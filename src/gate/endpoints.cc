@@ -35,6 +35,7 @@ void Endpoints::enter(LocalSnapshot& snapshot) {
     BackendView& view = *views_.find(handle);
     view.listed = true;
     view.limits = model.endpoint_limits;
+    view.evidence = model.evidence;
     view.drain_deadline = model.drain_deadline;
     view.sticky = model.sticky.has_value();
     snapshot.views.push_back(handle);
@@ -131,7 +132,10 @@ void Endpoints::take_list(Handle view_handle, const EndpointList& list) {
 
 void Endpoints::begin_anew(EndpointState& endpoint) {
   core_.health->forget(endpoint.identity);
+  core_.health->forget_doubt(endpoint);
   endpoint.evidence = {};
+  endpoint.survived = {};
+  endpoint.order = {};
 }
 
 void Endpoints::leave(Handle handle) {
@@ -203,8 +207,8 @@ void Endpoints::set_health(std::uint64_t identity, Health health, Cause why, boo
   if (endpoint == nullptr) return;
   version_ += 1;
   if (endpoint->health == Health::down && health != Health::down) endpoint->warm_since = core_.reactor.now();
+  if (endpoint->health != health) endpoint->health_since = core_.reactor.now();
   endpoint->health = health;
-  endpoint->health_since = core_.reactor.now();
   endpoint->why = why;
   note_change(*endpoint);
   wake(endpoint->view);
@@ -341,6 +345,7 @@ std::vector<EndpointFacts> Endpoints::facts() {
     facts.wish = endpoint.wish;
     facts.health = endpoint.health;
     facts.why = endpoint.why;
+    facts.doubt = endpoint.doubt;
     facts.since = endpoint.since;
     facts.in_flight = in_flight[handle.slot];
     // What is not an exchange is a flow of datagrams.

@@ -24,6 +24,8 @@
 #include "lifecycle/idle_budget.h"
 #include "lifecycle/idle_limit.h"
 #include "lifecycle/retry_budget.h"
+#include "lifecycle/surprise.h"
+#include "lifecycle/verdict.h"
 #include "wire/opaque_token.h"
 
 namespace ebb::gate {
@@ -66,10 +68,14 @@ struct EndpointState {
   base::Timer drain_timer;   // armed while it has work that it must end
   std::vector<std::move_only_function<void()>> when_idle{};
   EndpointTally tally{};
-  lifecycle::Evidence evidence{};  // gate/health, as the next two
+  lifecycle::Evidence evidence{};  // gate/health, as the rest
   base::Instant heard{};           // when a byte of it last came, as far as was looked
-  std::uint32_t overdue = 0;       // requests that nothing has overtaken, while they are being counted
-  bool waited_for = false;         // while they are being counted
+  lifecycle::Overtaking order{};   // of its answers
+  lifecycle::Doubt doubt = lifecycle::Doubt::none;
+  base::Instant silent_since{};    // where it is doubted
+  base::Instant confirmed_at{};    // where that is confirmed
+  base::Duration survived{};       // its longest silence that was confirmed and ended by an answer, of those lately
+  base::Instant survived_until{};  // how long that is remembered
 
   bool draining() const { return lifecycle::draining(membership, wish); }
   lifecycle::EndpointFactsOfLife life() const { return {membership, wish, health, why}; }
@@ -97,6 +103,7 @@ struct BackendView {
   std::size_t members = 0;              // endpoints that refer to it, those that are gone too
   bool listed = true;                   // by the current snapshot
   routes::EndpointLimitsModel limits;
+  routes::EvidenceModel evidence;
   base::Duration drain_deadline{};
   bool sticky = false;
   Manner manner;

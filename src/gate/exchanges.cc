@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/stable_hash.h"
 #include "gate/backends.h"
 #include "gate/balance.h"
 #include "gate/h2_backends.h"
@@ -88,6 +89,15 @@ std::optional<std::string_view> preflighted_method(const wire::RequestHead& head
   return method == nullptr ? std::nullopt : std::optional(method->value);
 }
 
+// Requests that take about as long as each other, as far as can be told from outside: the route, the method and the
+// first part of the path; of gRPC the whole path, which is the name of a method.
+lifecycle::RequestKind kind_of(const routes::Route* route, const wire::RequestHead& head, bool grpc) {
+  const std::size_t end = grpc ? head.path.npos : head.path.find('/', 1);
+  base::StableHash hash;
+  hash.add(head.method_text).add(head.path.substr(0, std::min<std::size_t>(end, 64)));
+  return (hash.value() ^ (route == nullptr ? 0 : route->label)) * 0x9e3779b97f4a7c15u;
+}
+
 bool is_grpc(const wire::Fields& fields) {
   const wire::Field* type = fields.find("content-type");
   return type != nullptr && type->value.starts_with("application/grpc");
@@ -143,6 +153,7 @@ Handle Exchanges::begin(Front& front, Handle client_end, const wire::RequestHead
   if (exchange.upgrade_asked) exchange.upgrade_offer = head.upgrade;
   exchange.websocket_asked = exchange.upgrade_asked && wire::equals_ignoring_case(head.upgrade, "websocket");
   exchange.grpc = head.method == wire::Method::post && is_grpc(head.fields);
+  exchange.kind = kind_of(exchange.route, head, exchange.grpc);
   exchange.framing = head.framing;
   exchange.request_body = wire::BodyReader(head.framing, head.content_length);
   exchange.request_whole = exchange.request_body.complete();
@@ -330,9 +341,12 @@ void Exchanges::retry_or_fail(Exchange& exchange, Cause cause, Delivery delivery
   // The excuse of a reused connection is that the endpoint closed it while we wrote; silence is no close.
   const bool silence = cause == Cause::try_timeout || cause == Cause::backend_ping_timeout ||
                        cause == Cause::backend_dead || cause == Cause::backend_silent;
+  if (cause == Cause::try_timeout) note_given_up(exchange);
+  exchange.compared = {};
   const bool broke_off = cause == Cause::backend_reset || cause == Cause::backend_closed;
-  if (was_sent && broke_off && !exchange.reused && !exchange.response_bytes) {
-    core_.health->broke_off(*core_.endpoints->find(exchange.endpoint), cause);
+  if (EndpointState* endpoint = core_.endpoints->find(exchange.endpoint);
+      endpoint != nullptr && was_sent && broke_off && !exchange.reused && !exchange.response_bytes) {
+    core_.health->broke_off(*endpoint, exchange.kind, cause);
   }
   const lifecycle::RetryFacts facts{.response_begun = exchange.response_bytes,
                                     .request_sent = was_sent,
@@ -373,6 +387,7 @@ bool Exchanges::response_has_begun(const Exchange& exchange) const {
 // The exchange ends without a response from the endpoint that could be passed on.
 void Exchanges::fail(Exchange& exchange, Event event, Cause cause) {
   if (response_has_begun(exchange)) return cut_short(exchange, cause);
+  if (event == Event::deadline) note_given_up(exchange);
   if (exchange.life.is(State::held)) leave_queue(exchange);
   if (exchange.backend) exchange.back->cancel(exchange.backend, cause);
   exchange.backend = {};
@@ -401,6 +416,7 @@ void Exchanges::answer(Exchange& exchange, Cause cause) {
 void Exchanges::on_client_left(Handle handle, Cause cause) {
   Exchange* exchange = live(handle);
   if (exchange == nullptr) return;
+  note_given_up(*exchange);
   if (exchange->life.is(State::held)) leave_queue(*exchange);
   if (exchange->backend) exchange->back->cancel(exchange->backend, cause);
   exchange->backend = {};

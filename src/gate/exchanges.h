@@ -14,6 +14,7 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -23,8 +24,10 @@
 #include "gate/clients.h"
 #include "gate/core.h"
 #include "gate/front.h"
+#include "lifecycle/evidence.h"
 #include "lifecycle/exchange.h"
 #include "lifecycle/retry.h"
+#include "lifecycle/surprise.h"
 #include "wire/h1_body.h"
 #include "wire/websocket_frames.h"
 
@@ -54,6 +57,7 @@ struct Exchange {
   std::optional<std::uint64_t> hash_key;  // of a backend that balances by one
 
   wire::Method method = wire::Method::other;
+  lifecycle::RequestKind kind = 0;
   bool upgrade_asked = false;
   std::string upgrade_offer;  // the protocols that were asked for, with `upgrade_asked`
   bool websocket_asked = false;
@@ -71,13 +75,18 @@ struct Exchange {
   base::Cause refusal = base::Cause::completed;  // decided with the head, answered by start()
   base::Cause last_failure = base::Cause::backend_empty;
   std::vector<base::Handle> tried;
-  base::Instant held_until = base::Instant::max();  // once it had to wait for an endpoint
-  base::Instant deadline = base::Instant::max();    // of the whole, then of the tunnel
+  base::Duration held{};                          // how long it has waited for an endpoint, before it was last woken
+  std::uint64_t held_by = 0;                      // version of the endpoints in which it found none
+  base::Instant held_since{};                     // once it had to wait
+  base::Instant deadline = base::Instant::max();  // of the whole, then of the tunnel
   base::Instant try_began{};
   base::Instant try_deadline = base::Instant::max();  // of this try
   base::Instant move_on = base::Instant::max();       // from an endpoint that does not answer the connection attempt
   bool on_trial = false;                              // of a silent endpoint, by this try
   base::Instant trial_until = base::Instant::max();   // then it has not answered
+  lifecycle::TrialPlan trial{};
+  bool left_silence = false;  // it has left an endpoint that did not answer
+  base::Handle compared;      // an endpoint that did not answer it: does another one, within the time of the trial?
 
   base::Slice head;                             // of the request, in the form of HTTP/1
   wire::Framing framing = wire::Framing::none;  // of its body, as the head says
@@ -158,9 +167,19 @@ class Exchanges {
                          lifecycle::Delivery delivery = lifecycle::Delivery::unknown);
   void on_backend_drained(base::Handle exchange);
 
-  // The endpoint answers nothing: what can be repeated goes elsewhere, what has waited for longer than `patience` or
-  // was flowing since `flowing_since` and stopped ends.
-  void leave_silent(base::Handle endpoint, base::Duration patience, base::Instant flowing_since);
+  // Those that can be repeated, and which `leaves` says of, go elsewhere; all else waits.
+  template <class Leaves>  // (exchange)
+  std::uint32_t leave_silent(base::Handle endpoint, Leaves&& leaves) {
+    std::vector<base::Handle> leaving;
+    exchanges_.for_each([&](base::Handle handle, const Exchange& exchange) {
+      if (exchange.endpoint == endpoint && !exchange.on_trial && waits_for_answer(exchange) && leaves(exchange)) {
+        leaving.push_back(handle);
+      }
+    });
+    return move_away(leaving);
+  }
+  // One of them, to see how soon another endpoint answers it.
+  bool compare(base::Handle endpoint, base::Handle exchange, const lifecycle::TrialPlan& plan);
 
   void on_pumped(base::Handle exchange, OwnerKind from, std::uint64_t moved, bool done);
   void on_timer(base::Handle exchange);
@@ -276,6 +295,14 @@ class Exchanges {
   base::Handle trial_for(Exchange& exchange, bool bound);
   bool could_serve(const Exchange& exchange, base::Handle but);
   void move_on(Exchange& exchange);
+  bool waits_for_answer(const Exchange& exchange) const {
+    return exchange.life.is(State::awaiting) && !exchange.response_bytes;
+  }
+  bool may_move(const Exchange& exchange);
+  void move_away(Exchange& exchange);
+  std::uint32_t move_away(std::span<const base::Handle> leaving);
+  void note_given_up(const Exchange& exchange);
+  void fail_trial(Exchange& exchange);
 
   // deadlines.cc
   struct ProgressLimits {
@@ -286,6 +313,7 @@ class Exchanges {
   std::uint32_t retries(const Exchange& exchange) const;
   void begin_try(Exchange& exchange);
   void limit_try(Exchange& exchange);
+  void end_try(Exchange& exchange);
   void end_trial(Exchange& exchange);
   void arm_for_deadline(Exchange& exchange);
   void begin_tunnel_age(Exchange& exchange);
@@ -312,11 +340,13 @@ class Exchanges {
 
   // response_path.cc
   void note_first_byte(Exchange& exchange);
+  void note_comparison(Exchange& exchange);
   bool read_response_heads(Exchange& exchange, base::Chain& input);
   bool too_many_interim(Exchange& exchange, const wire::ResponseHead& head) const;
   enum class AfterHead : std::uint8_t { more_heads, body, over };
   const wire::ResponseHead* with_changes(Exchange& exchange, const wire::ResponseHead& received);
   AfterHead take_response_head(Exchange& exchange, const wire::ResponseHead& received);
+  void learn_from_answer(const Exchange& exchange, const wire::ResponseHead& head);
   void take_response_body(Exchange& exchange, base::Chain& input);
   bool may_compress(const Exchange& exchange);
   void begin_compression(Exchange& exchange);

@@ -53,7 +53,8 @@ std::unique_ptr<Fleet> Fleet::start(const FleetOptions& options, const base::Lab
     WorkerOptions worker{.clients_max = std::max(options.clients_max / options.workers, 1u),
                          .client_limits = &fleet->client_limits_,
                          .siblings = fleet->siblings_of(i, options.workers),
-                         .on_health_change = options.on_health_change};
+                         .on_health_change = options.on_health_change,
+                         .on_relief = options.on_relief};
     if (options.access_log != nullptr) worker.access_log = &options.access_log->ring(i);
     member.worker = std::make_unique<Worker>(*member.reactor, labels, worker);
   }

@@ -20,6 +20,7 @@ struct FleetOptions {
   observe::AccessLog* access_log = nullptr;                     // outlives the fleet
   std::uint32_t clients_max = UINT32_MAX;                       // of the process
   std::function<void(const HealthChange&)> on_health_change{};  // on any worker's thread; must not block
+  std::function<void(const SilenceRelief&)> on_relief{};        // the same
 };
 
 class Fleet {

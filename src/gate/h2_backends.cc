@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "gate/exchanges.h"
+#include "gate/health.h"
 #include "gate/payload.h"
 #include "wire/h1_write.h"
 #include "wire/websocket.h"
@@ -298,14 +299,16 @@ void H2Backends::receive(Handle end, Receive mode) {
   schedule(connection);
 }
 
-bool H2Backends::has_deadline(Handle end) {
-  const H2Call* call = calls_.find(end);
-  return call != nullptr && core_.backends->find(call->connection)->timer.armed();
+bool H2Backends::reused(Handle end) {
+  EBB_FIND(call, calls_.find(end), false);
+  return call.reused;
 }
 
-bool H2Backends::delivered(Handle end) {
+bool H2Backends::has_deadline(Handle end) {
   const H2Call* call = calls_.find(end);
-  return call != nullptr && unsent(end) == 0 && core_.backends->delivered(call->connection);
+  if (call == nullptr) return false;
+  EBB_FIND(connection, core_.backends->find(call->connection), false);
+  return connection.timer.armed();
 }
 
 void H2Backends::release(Handle end, bool keep) {
@@ -439,7 +442,7 @@ void H2Backends::on_timer(BackendConnection& connection) {
   }
   if (now - session.opened >= connection.max_age) session.retire(Cause::backend_max_age);
   switch (session.silence.look(now, silence_limits)) {
-    case lifecycle::Silence::Verdict::dead: return core_.backends->close(connection.self, Cause::backend_ping_timeout);
+    case lifecycle::Silence::Verdict::dead: return ping_unanswered(connection);
     case lifecycle::Silence::Verdict::ask:
       session.codec.ping();
       schedule(connection);
@@ -447,6 +450,23 @@ void H2Backends::on_timer(BackendConnection& connection) {
     case lifecycle::Silence::Verdict::alive: break;
   }
   arm(connection);
+}
+
+// Where its kernel has got the PING the process is busy or hangs: the work that it has must not end by that.
+void H2Backends::ping_unanswered(BackendConnection& connection) {
+  H2BackendSession& session = *connection.h2;
+  EBB_FIND(endpoint, core_.endpoints->find(connection.endpoint),
+           core_.backends->close(connection.self, Cause::internal));
+  const routes::EvidenceModel& evidence = core_.endpoints->view(endpoint.view).evidence;
+  const bool first = !session.silence.told();
+  session.silence.wait_on(core_.reactor.now());
+  if (evidence.silence.on) {
+    session.retire(Cause::backend_ping_timeout);
+    core_.health->ping_unanswered(connection, first);
+  }
+  const bool kept = !evidence.retransmission.on || core_.backends->acknowledges(connection);
+  if (session.busy() > 0 && kept) return arm(connection);
+  core_.backends->close(connection.self, Cause::backend_ping_timeout);
 }
 
 void H2Backends::on_closed(BackendConnection& connection, Cause cause) {

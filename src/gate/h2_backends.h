@@ -41,9 +41,8 @@ class H2Backends : public Back {
   bool stuck(base::Handle end, std::size_t share) override;
   std::size_t memory(base::Handle end) override;
   void receive(base::Handle end, reactor::Receive mode) override;
-  bool reused(base::Handle end) override { return calls_.find(end)->reused; }
+  bool reused(base::Handle end) override;
   bool has_deadline(base::Handle end) override;
-  bool delivered(base::Handle end) override;
   void release(base::Handle end, bool keep) override;
   void cancel(base::Handle end, base::Cause cause) override;
   void leave(base::Handle end) override { cancel(end, base::Cause::cancelled); }
@@ -53,6 +52,11 @@ class H2Backends : public Back {
   void close_tunnel(base::Handle end, base::Cause cause) override;
   reactor::SocketId bare_socket(base::Handle) override { return {}; }
 
+  // No handle: `end` is not of one.
+  base::Handle connection_of(base::Handle end) const {
+    const H2Call* call = calls_.find(end);
+    return call == nullptr ? base::Handle{} : call->connection;
+  }
   // A connection that was opened for HTTP/2 is established, or one for either has agreed on HTTP/2. In the second
   // case the exchange that it was opened for is the first to wait.
   void on_established(BackendConnection& connection);
@@ -60,6 +64,7 @@ class H2Backends : public Back {
   void on_received(BackendConnection& connection, base::Slice bytes);
   void on_drained(BackendConnection& connection) { schedule(connection); }
   void on_timer(BackendConnection& connection);
+  void ping_unanswered(BackendConnection& connection);
   void on_closed(BackendConnection& connection, base::Cause cause);
   // No new streams on its connections; those without any are closed.
   void retire(EndpointState& endpoint, base::Cause cause);

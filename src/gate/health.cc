@@ -15,12 +15,10 @@ using lifecycle::Verdict;
 
 namespace {
 
-constexpr base::Duration look_interval = std::chrono::milliseconds{200};
 constexpr base::Duration look_interval_delayed = std::chrono::milliseconds{50};  // one time-out: the second may be near
 // Of a probe: where data is not acknowledged either, an answer is not waited for as long as usual.
 constexpr base::Duration probe_time = std::chrono::seconds{1};
 constexpr base::Duration probe_time_doubted = std::chrono::milliseconds{250};
-constexpr base::Duration trial_interval = std::chrono::seconds{1};
 constexpr Handle the_timer{0, 0};  // of the watch itself; probes have valid handles
 
 }  // namespace
@@ -29,20 +27,8 @@ HealthWatch::HealthWatch(Core& core) : core_(core) { timer_.set_owner({owner_hea
 
 void HealthWatch::connect_failed(const EndpointState& endpoint, Cause cause) {
   if (endpoint.health == Health::down || !lifecycle::unreachable(cause)) return;
+  if (!core_.endpoints->view(endpoint.view).evidence.connect) return;
   report({endpoint.identity, Finding::Kind::connect_failed, cause});
-}
-
-void HealthWatch::answered(EndpointState& endpoint, base::Duration taken, std::uint16_t status) {
-  const base::Instant now = core_.reactor.now();
-  endpoint.heard = now;
-  endpoint.evidence.answered(taken, now, status >= 500);
-  if (endpoint.health == Health::suspect) report({endpoint.identity, Finding::Kind::heard});
-  if (endpoint.evidence.fails_always()) report({endpoint.identity, Finding::Kind::failing, Cause::backend_failing});
-}
-
-void HealthWatch::broke_off(EndpointState& endpoint, Cause cause) {
-  endpoint.evidence.broke_off();
-  if (endpoint.evidence.fails_always()) report({endpoint.identity, Finding::Kind::failing, cause});
 }
 
 void HealthWatch::report(const Finding& finding) {
@@ -52,13 +38,18 @@ void HealthWatch::report(const Finding& finding) {
   siblings.post(home, [finding](Worker& worker) { worker.health().take(finding); });
 }
 
-void HealthWatch::checked(std::uint64_t identity, bool passed, lifecycle::ActiveCheck::News news, Cause cause) {
+void HealthWatch::checked(std::uint64_t identity, lifecycle::ActiveCheck::News news, const CheckResult& result,
+                          bool told) {
   using News = lifecycle::ActiveCheck::News;
   // Of an endpoint that nothing is held against, a single check says nothing new.
   if (news == News::none && !book_.contains(identity)) return;
   using enum Finding::Kind;
+  const bool passed = facts(result.outcome).passed;
   const bool turned = news != News::none;
-  take({identity, passed ? (turned ? check_rose : check_passed) : (turned ? check_fell : check_failed), cause});
+  take({.identity = identity,
+        .kind = passed ? (turned ? check_rose : check_passed) : (turned ? check_fell : check_failed),
+        .cause = result.cause,
+        .unanswered = timed_out(result.outcome) && (turned || !told)});
 }
 
 void HealthWatch::checks_ended(std::uint64_t identity) {
@@ -76,7 +67,7 @@ void HealthWatch::forget(std::uint64_t identity) {
   const bool ill = known->second.health() != Health::up;
   book_.erase(known);
   // Others may keep the endpoint, for work that it still has there.
-  if (ill) spread(identity, Health::up, Cause::completed, false);
+  if (ill) spread(identity, {});
 }
 
 void HealthWatch::settle() {
@@ -99,13 +90,18 @@ HealthWatch::Change HealthWatch::weigh(Verdict& verdict, const Finding& finding)
     case Finding::Kind::connect_failed: return verdict.connect_failed(now, finding.cause);
     case Finding::Kind::delayed: verdict.delayed(now); return {};
     case Finding::Kind::stalled: return verdict.stalled(now);
-    case Finding::Kind::silent: return may_eject(endpoint) ? verdict.silent(now) : Change{};
+    // New work is taken from it only where others can carry it; that it is down already is no reason not to know.
+    case Finding::Kind::silent: {
+      const bool down = verdict.health() == Health::down;
+      return down || may_eject(endpoint) ? verdict.silent(now, finding.surprise) : Change{};
+    }
+    case Finding::Kind::trial_failed: return verdict.trial_failed(now, finding.surprise);
     case Finding::Kind::heard: return verdict.heard(now);
     case Finding::Kind::failing: return may_eject(endpoint) ? verdict.failing(now, finding.cause) : Change{};
     case Finding::Kind::check_passed: return verdict.check_passed(now);
-    case Finding::Kind::check_failed: return verdict.check_failed(now, finding.cause);
+    case Finding::Kind::check_failed: return verdict.check_failed(now, finding.cause, finding.unanswered);
     // However many fail: it is the operator who says what a good endpoint is. If all do, they serve nevertheless.
-    case Finding::Kind::check_fell: return verdict.check_fell(now, finding.cause);
+    case Finding::Kind::check_fell: return verdict.check_fell(now, finding.cause, finding.unanswered);
     case Finding::Kind::check_rose: return verdict.check_rose(now);
   }
   return {};
@@ -125,21 +121,30 @@ bool HealthWatch::may_eject(const EndpointState& endpoint) const {
 void HealthWatch::announce(std::uint64_t identity, Verdict& verdict, Change change) {
   if (verdict.health() == Health::warming) change.changed = verdict.warmed().changed || change.changed;
   if (!change.changed) return;
+  const EndpointState* endpoint = core_.endpoints->find_identity(identity);
+  if (endpoint == nullptr) return;
   const Health health = verdict.health();
   probing_ = probing_ || verdict.needs_looks();
   const Cause why = health == Health::up ? Cause::completed : verdict.why();
-  core_.counters.verdicts[static_cast<std::size_t>(health)][static_cast<std::size_t>(why)] += 1;
+  if (endpoint->health != health || endpoint->why != why) {
+    core_.counters.verdicts[static_cast<std::size_t>(health)][static_cast<std::size_t>(why)] += 1;
+  }
   if (core_.on_health_change) tell(identity, verdict, change.condemned);
-  spread(identity, health, why, change.condemned);
+  if (verdict.doubt() == lifecycle::Doubt::doubted && endpoint->doubt == lifecycle::Doubt::none) {
+    core_.checks->ask_now(identity);
+  }
+  spread(
+      identity,
+      {.health = health, .why = why, .doubt = verdict.doubt(), .condemned = change.condemned, .heard = change.heard});
 }
 
-void HealthWatch::spread(std::uint64_t identity, Health health, Cause why, bool condemned) {
+void HealthWatch::spread(std::uint64_t identity, const HealthNews& news) {
   const Siblings& siblings = core_.siblings;
   for (std::size_t i = 0; siblings.post && i < siblings.count; ++i) {
     if (i == siblings.self) continue;
-    siblings.post(i, [=](Worker& worker) { worker.health().apply(identity, health, why, condemned); });
+    siblings.post(i, [=](Worker& worker) { worker.health().apply(identity, news); });
   }
-  apply(identity, health, why, condemned);
+  apply(identity, news);
 }
 
 void HealthWatch::tell(std::uint64_t identity, const Verdict& verdict, bool condemned) {
@@ -154,34 +159,26 @@ void HealthWatch::tell(std::uint64_t identity, const Verdict& verdict, bool cond
                           .cause = health == Health::up ? endpoint->why : verdict.why(),
                           .condemned = condemned,
                           .ejected = verdict.ejected(),
-                          .lasted = core_.reactor.now() - endpoint->health_since});
+                          .lasted = core_.reactor.now() - endpoint->health_since,
+                          .doubt = verdict.doubt(),
+                          .surprise = verdict.surprise(),
+                          .trials_failed = verdict.trials_failed()});
 }
 
-void HealthWatch::apply(std::uint64_t identity, Health health, Cause why, bool condemned) {
+void HealthWatch::apply(std::uint64_t identity, const HealthNews& news) {
   EndpointState* endpoint = core_.endpoints->find_identity(identity);
   if (endpoint == nullptr) return;
-  const Handle handle = endpoint->self;
-  std::erase_if(trials_, [handle](const Trial& trial) { return trial.endpoint == handle; });
-  if (endpoint->health == Health::down && health == Health::up) endpoint->evidence.on_probation();
-  if (health == Health::suspect && why == Cause::backend_silent) {
-    trials_.push_back({handle, core_.reactor.now() + trial_interval, endpoint->heard});
+  if (endpoint->health == Health::down && news.health == Health::up) {
+    endpoint->order = {};
+    endpoint->evidence.begin_anew(core_.endpoints->view(endpoint->view).evidence.failures.in_a_row);
   }
-  core_.endpoints->set_health(identity, health, why, condemned);
-}
-
-Handle HealthWatch::trial(Handle view) {
-  const base::Instant now = core_.reactor.now();
-  for (Trial& trial : trials_) {
-    const EndpointState* endpoint = core_.endpoints->find(trial.endpoint);
-    if (endpoint == nullptr || endpoint->view != view || endpoint->draining() || now < trial.next) continue;
-    trial.next = now + trial_interval;
-    return trial.endpoint;
-  }
-  return {};
+  follow_doubt(*endpoint, news);
+  follow_reach(*endpoint, news);
+  core_.endpoints->set_health(identity, news.health, news.why, news.condemned);
 }
 
 void HealthWatch::arm() {
-  const bool needed = core_.exchanges->size() > 0 || (probing_ && !core_.stopping);
+  const bool needed = core_.exchanges->size() > 0 || !given_up_at_.empty() || (probing_ && !core_.stopping);
   if (!needed) return timer_.disarm();
   if (!timer_.armed()) core_.arm(timer_, delayed_ ? look_interval_delayed : look_interval);
 }
@@ -199,7 +196,10 @@ void HealthWatch::look_at_book() {
   for (const auto& [identity, verdict] : book_) {
     probing_ = probing_ || verdict.needs_looks();
     if (verdict.settled(now)) forgotten.push_back(identity);
-    if (verdict.overdue(now) || verdict.probe_at() <= now) due.push_back(identity);
+    const bool unanswered = verdict.doubt() != lifecycle::Doubt::none && core_.checks->overdue(identity);
+    if (unanswered)
+      take({.identity = identity, .kind = Finding::Kind::trial_failed, .surprise = Verdict::check_surprise});
+    if (verdict.overdue(now) || verdict.probe_at() <= now || verdict.doubt_expired(now)) due.push_back(identity);
   }
   for (const std::uint64_t identity : forgotten) book_.erase(identity);
   for (const std::uint64_t identity : due) {
@@ -208,6 +208,12 @@ void HealthWatch::look_at_book() {
     Verdict& verdict = known->second;
     if (verdict.overdue(now)) {
       announce(identity, verdict, verdict.probe_failed(now));
+    } else if (verdict.doubt_expired(now)) {
+      // What this look has found of the same requests is not news.
+      std::erase_if(inbox_, [identity](const Finding& finding) {
+        return finding.identity == identity && finding.kind == Finding::Kind::silent;
+      });
+      announce(identity, verdict, verdict.expire(now));
     } else {
       probe(identity, verdict);
     }
@@ -223,6 +229,8 @@ void HealthWatch::probe(std::uint64_t identity, Verdict& verdict) {
   const auto socket = core_.reactor.connect(endpoint.address, {owner_health, self});
   if (!socket) {
     probes_.erase(self);
+    // That we have no descriptor or port left says nothing about it.
+    if (socket.error().cause == Cause::resource_limit) return verdict.probe_later(core_.reactor.now());
     return announce(identity, verdict, verdict.probe_failed(core_.reactor.now()));
   }
   verdict.probing();

@@ -4,17 +4,25 @@
 //
 //   health.cc        evidence in, verdicts out, probes
 //   checks.h         active checks, where they are asked for: evidence too, and the probes of what is down
-//   health_looks.cc  what shows only when one looks: bytes that nobody acknowledges, requests that nobody answers
+//   health_looks.cc  what shows only when one looks: bytes that nobody acknowledges
+//   health_reach.cc  what is still open to an endpoint that cannot be reached any more
+//   health_silence.cc  the same of requests that nobody answers; trials, and what follows from them
+//   kind_survey.h      what the other workers know about such requests
 //
 // Nothing is judged inside a callback: findings are gathered and settled when the round ends.
 #pragma once
 
+#include <optional>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
+#include "gate/check_facts.h"
 #include "gate/core.h"
 #include "gate/endpoints.h"
+#include "gate/kind_survey.h"
 #include "lifecycle/active_check.h"
+#include "lifecycle/surprise.h"
 #include "lifecycle/verdict.h"
 
 namespace ebb::gate {
@@ -32,6 +40,18 @@ struct HealthChange {
   bool condemned = false;                      // all that was open to it was ended
   bool ejected = false;                        // for a while, for failing
   base::Duration lasted{};                     // how long it had been in `from`
+  lifecycle::Doubt doubt = lifecycle::Doubt::none;
+  double surprise = 0;              // lifecycle/surprise.h: of what speaks against it
+  std::uint32_t trials_failed = 0;  // among that
+};
+
+// What followed on one worker from a confirmed silence.
+struct SilenceRelief {
+  std::string backend;
+  std::string endpoint;
+  base::Address address;
+  std::uint32_t moved = 0;  // requests, to other endpoints
+  std::uint32_t kept = 0;   // that stay: they cannot be repeated, or are taken for slow
 };
 
 struct Finding {
@@ -40,6 +60,7 @@ struct Finding {
     delayed,
     stalled,
     silent,
+    trial_failed,
     heard,
     failing,
     check_passed,
@@ -50,31 +71,63 @@ struct Finding {
   std::uint64_t identity = 0;
   Kind kind = Kind::heard;
   base::Cause cause = base::Cause::completed;
+  double surprise = 0;      // of `silent` and `trial_failed`
+  bool unanswered = false;  // of a check: it took too long
+};
+
+// What is spread about an endpoint.
+struct HealthNews {
+  lifecycle::Health health = lifecycle::Health::up;
+  base::Cause why = base::Cause::completed;
+  lifecycle::Doubt doubt = lifecycle::Doubt::none;
+  bool condemned = false;
+  bool heard = false;  // bytes of it have ended the doubt
 };
 
 class HealthWatch {
  public:
+  static constexpr base::Duration look_interval = std::chrono::milliseconds{200};
+
   explicit HealthWatch(Core& core);
 
   // Evidence of this worker's traffic.
   void connect_failed(const EndpointState& endpoint, base::Cause cause);
-  void answered(EndpointState& endpoint, base::Duration taken, std::uint16_t status);
-  void broke_off(EndpointState& endpoint, base::Cause cause);  // a fresh connection, before any byte of an answer
-  // A silent endpoint to which one request should go that can be repeated elsewhere; invalid: none.
-  base::Handle trial(base::Handle view);
+  void answered(EndpointState& endpoint, lifecycle::RequestKind kind, base::Duration taken, std::uint16_t status);
+  // Whoever waited for an answer to a request, asked then, does so no longer.
+  void given_up(EndpointState& endpoint, lifecycle::RequestKind kind, base::Instant asked);
+  // A fresh connection, before any byte of an answer.
+  void broke_off(EndpointState& endpoint, lifecycle::RequestKind kind, base::Cause cause);
+
+  // A silent endpoint that a request of this kind should be tried with, if it can be repeated elsewhere.
+  struct Trial {
+    base::Handle endpoint;
+    lifecycle::TrialPlan plan;
+  };
+  std::optional<Trial> trial(base::Handle view, lifecycle::RequestKind kind);
+  void trial_failed(base::Handle endpoint, const lifecycle::TrialPlan& plan);
+  // Though the endpoint's kernel has got it. `first`: of this silence of the connection.
+  void ping_unanswered(const BackendConnection& connection, bool first);
 
   // Of gate/checks, at the endpoint's home.
-  void checked(std::uint64_t identity, bool passed, lifecycle::ActiveCheck::News news, base::Cause cause);
+  // `told`: that it was not answered counts already.
+  void checked(std::uint64_t identity, lifecycle::ActiveCheck::News news, const CheckResult& result, bool told);
   void checks_ended(std::uint64_t identity);
 
   // The endpoint has left, or comes back after that: what its last life was like is not held against the next, on any
   // worker.
   void forget(std::uint64_t identity);
+  void forget_doubt(EndpointState& endpoint);  // on this one
 
   // For the home worker, from all.
   void take(const Finding& finding) { inbox_.push_back(finding); }
+  // For any worker, from one where requests of the kind wait. `view` is the asker's.
+  void answer(std::size_t asker, base::Handle view, const KindQuestion& question);
+  // For that one.
+  void take(base::Handle view, lifecycle::RequestKind kind, std::size_t worker, KindReport report) {
+    survey_.take(view, kind, worker, std::move(report));
+  }
   // For all workers, from the home.
-  void apply(std::uint64_t identity, lifecycle::Health health, base::Cause why, bool condemned);
+  void apply(std::uint64_t identity, const HealthNews& news);
 
   void settle();  // at the end of a round: what was found is judged
   void arm();     // then, when all is known: there is work to be watched, or not
@@ -104,10 +157,26 @@ class HealthWatch {
     reactor::SocketId socket;
     base::Timer timer;
   };
-  struct Trial {
+  // Of one endpoint that is doubted.
+  struct Trials {
     base::Handle endpoint;
-    base::Instant next{};
-    base::Instant silent_since{};
+    base::Instant next{};              // once that is confirmed
+    base::Instant compare_at{};        // where no trial comes by: a request that waits there is asked elsewhere
+    std::vector<base::Instant> until;  // of those under way, before
+  };
+  // A request that has waited for longer than is worth a thought.
+  struct Waiting {
+    base::Handle view, endpoint;
+    lifecycle::RequestKind kind = 0;
+    base::Duration waited{};
+    bool overtaken = false;  // its endpoint has answered others meanwhile: it is slow by nature
+
+    bool same_kind(const Waiting& other) const { return view == other.view && kind == other.kind; }
+    bool before(const Waiting& other) const {
+      if (view != other.view) return view.slot < other.view.slot;
+      if (kind != other.kind) return kind < other.kind;
+      return waited > other.waited;
+    }
   };
   using Change = lifecycle::Verdict::Change;
 
@@ -117,7 +186,7 @@ class HealthWatch {
   Change weigh(lifecycle::Verdict& verdict, const Finding& finding);
   bool may_eject(const EndpointState& endpoint) const;
   void announce(std::uint64_t identity, lifecycle::Verdict& verdict, Change change);
-  void spread(std::uint64_t identity, lifecycle::Health health, base::Cause why, bool condemned);
+  void spread(std::uint64_t identity, const HealthNews& news);
   void tell(std::uint64_t identity, const lifecycle::Verdict& verdict, bool condemned);
   void look_at_book();
   void probe(std::uint64_t identity, lifecycle::Verdict& verdict);
@@ -126,9 +195,35 @@ class HealthWatch {
   // health_looks.cc
   void look();
   void look_for_stalled();
+
+  // health_reach.cc
+  void follow_reach(const EndpointState& endpoint, const HealthNews& news);
+  void ask_peers(base::Handle endpoint);
+  void take_answers(base::Handle endpoint);
+
+  // health_failures.cc
+  void note_failure(EndpointState& endpoint, lifecycle::KindEvidence& row, base::Cause cause);
+  lifecycle::AnswerCounts siblings_of(const EndpointState& endpoint, lifecycle::RequestKind kind) const;
+
+  // health_silence.cc
   void look_for_silent();
-  bool sibling_answers(const EndpointState& endpoint) const;
-  void relieve_silent(const Trial& trial);
+  void find_waiting();
+  void ask_workers();
+  KindReport report_on(const KindQuestion& question) const;
+  std::vector<Waiting> on_all_workers(std::span<const Waiting> here) const;
+  void weigh_kind(std::span<const Waiting> kind);
+  base::Instant answered_elsewhere(const BackendView& view, std::span<const Waiting> kind) const;
+  double surprise_at(const EndpointState& endpoint, std::span<const Waiting> kind, base::Instant answered) const;
+  // Of all endpoints of the backend, on all workers as far as they were asked.
+  lifecycle::AnswerTimes times_of(base::Handle view, lifecycle::RequestKind kind) const;
+  void relieve();
+  void relieve(const EndpointState& endpoint);
+  void relieved(base::Handle endpoint, std::uint32_t moved);
+  base::Duration survived_by(const BackendView& view) const;  // the longest silence that some endpoint came back after
+  base::Instant first_asked(base::Handle endpoint) const;     // of the requests that wait for its answer
+  bool surely_doubted(base::Handle endpoint) const;
+  void compare(Trials& trials, const EndpointState& endpoint);
+  void follow_doubt(EndpointState& endpoint, const HealthNews& news);
 
   Core& core_;
   base::Timer timer_;
@@ -138,7 +233,17 @@ class HealthWatch {
   std::unordered_map<std::uint64_t, lifecycle::Verdict> book_;  // of endpoints that are, or were lately, not well
   bool probing_ = false;                                        // some of the book need it
   base::SlotMap<Probe> probes_;
-  std::vector<Trial> trials_;
+  std::vector<Trials> trials_;
+  std::vector<Waiting> waiting_;           // as of the last look
+  std::vector<base::Handle> given_up_at_;  // endpoints that have said nothing since requests to them were given up
+  KindSurvey survey_{core_};
+  std::vector<base::Handle> out_of_reach_;  // endpoints to which no connection can be established
+  struct Doubted {
+    base::Handle endpoint;
+    double surprise = 0;
+    std::uint32_t requests = 0;
+  };
+  std::vector<Doubted> doubted_;  // while it looks
 };
 
 }  // namespace ebb::gate

@@ -15,6 +15,13 @@ using base::Handle;
 using lifecycle::Standing;
 using reactor::Receive;
 
+namespace {
+
+constexpr base::Duration verdict_wait =
+    std::chrono::milliseconds{250};  // there is none where `evidence.connect` is off
+
+}  // namespace
+
 BackendView& Exchanges::view_of(const Exchange& exchange) {
   return core_.endpoints->view(exchange.snapshot->views[exchange.backend_index]);
 }
@@ -26,23 +33,23 @@ void Exchanges::hold(Exchange& exchange) {
   if (queue.limit == 0 || exchange.front == core_.mirrors || core_.stopping) {
     return fail(exchange, Event::failed, exchange.last_failure);
   }
-  // However often it is woken in vain, it has waited since the first time.
-  const bool first = exchange.held_until == base::Instant::max();
-  if (first) exchange.held_until = now + queue.timeout;
-  if (now >= exchange.held_until) return fail(exchange, Event::failed, exchange.last_failure);
+  // However often it is woken in vain. The time of a try in between is not time in the queue.
+  if (exchange.held >= queue.timeout) return fail(exchange, Event::failed, exchange.last_failure);
   if (!view.queue.push(exchange.route, exchange.self, queue.limit)) {
     return fail(exchange, Event::failed, Cause::queue_full);
   }
   const bool crowded = std::any_of(view.endpoints.begin(), view.endpoints.end(), [this](Handle handle) {
-    return core_.endpoints->find(handle)->standing() != Standing::unavailable;
+    const EndpointState* endpoint = core_.endpoints->find(handle);
+    return endpoint != nullptr && endpoint->standing() != Standing::unavailable;
   });
   if (crowded && exchange.last_failure == Cause::backend_empty) exchange.last_failure = Cause::queue_timeout;
-  if (first) view.held_ever += 1;
+  if (exchange.held_since == base::Instant{}) view.held_ever += 1;
   step(exchange, Event::hold);
-  // What could not be reached may be there again when it is woken.
-  exchange.tried.clear();
+  end_try(exchange);
+  exchange.held_by = core_.endpoints->version();
+  exchange.held_since = now;
   if (!exchange.request_whole) exchange.front->receive(exchange.client, Receive::paused);
-  core_.reactor.timers().arm(exchange.timer, std::min(exchange.held_until, exchange.deadline));
+  core_.reactor.timers().arm(exchange.timer, std::min(now + queue.timeout - exchange.held, exchange.deadline));
 }
 
 void Exchanges::leave_queue(const Exchange& exchange) { view_of(exchange).queue.remove(exchange.self); }
@@ -59,8 +66,14 @@ void Exchanges::serve_held() {
     // As many as wait now: one that finds nothing waits again, at the end.
     for (std::size_t left = view->queue.size(); left > 0 && core_.endpoints->has_room(*view); --left) {
       Exchange* exchange = live(view->queue.pop());
+      if (exchange == nullptr) continue;
       step(*exchange, Event::woken);
+      exchange->held += core_.reactor.now() - exchange->held_since;
       exchange->timer.disarm();
+      // What could not be reached may be there again, but not before anything is known about it: the verdict may be on
+      // its way from another worker.
+      const bool changed = exchange->held_by != core_.endpoints->version();
+      if (changed || core_.reactor.now() - exchange->held_since >= verdict_wait) exchange->tried.clear();
       choose(*exchange);
     }
   }

@@ -1,6 +1,9 @@
 // Exchanges that leave an endpoint before it has failed them: it does not answer the connection attempt, or it answers
 // nobody; and those that go to a silent one, to see whether it is back.
 //
+// Only requests that can be repeated elsewhere leave. That an endpoint says nothing never ends a request: slow is not
+// dead (docs/decisions/0013-slow-is-not-dead.md).
+//
 // Before: gate/exchanges (choose), gate/health. Next: gate/exchanges (retry_or_fail).
 #include <algorithm>
 
@@ -21,18 +24,20 @@ Handle Exchanges::trial_for(Exchange& exchange, bool bound) {
                    !exchange.bytes_only && !exchange.upgrade_asked && wire::idempotent(exchange.method) &&
                    retries(exchange) > 0;
   if (!fit) return {};
-  const Handle chosen = core_.health->trial(exchange.snapshot->views[exchange.backend_index]);
-  exchange.on_trial = static_cast<bool>(chosen);
-  return chosen;
+  const auto trial = core_.health->trial(exchange.snapshot->views[exchange.backend_index], exchange.kind);
+  if (!trial) return {};
+  exchange.on_trial = true;
+  exchange.trial = trial->plan;
+  return trial->endpoint;
 }
 
 bool Exchanges::could_serve(const Exchange& exchange, Handle but) {
   const std::vector<Handle>& all = view_of(exchange).endpoints;
   return std::any_of(all.begin(), all.end(), [&](Handle handle) {
-    const EndpointState& endpoint = *core_.endpoints->find(handle);
+    const EndpointState* endpoint = core_.endpoints->find(handle);
     const bool tried = std::find(exchange.tried.begin(), exchange.tried.end(), handle) != exchange.tried.end();
-    return handle != but && !tried && endpoint.weight > 0 && endpoint.standing() == Standing::chosen &&
-           core_.endpoints->has_room(endpoint);
+    return endpoint != nullptr && handle != but && !tried && endpoint->weight > 0 &&
+           endpoint->standing() == Standing::chosen && core_.endpoints->has_room(*endpoint);
   });
 }
 
@@ -45,25 +50,67 @@ void Exchanges::move_on(Exchange& exchange) {
   retry_or_fail(exchange, Cause::backend_connect_timeout, lifecycle::Delivery::unknown);
 }
 
-void Exchanges::leave_silent(Handle endpoint, base::Duration patience, base::Instant flowing_since) {
-  const base::Instant now = core_.reactor.now();
-  std::vector<Handle> ending;
-  exchanges_.for_each([&](Handle handle, const Exchange& exchange) {
-    if (exchange.endpoint != endpoint || exchange.on_trial) return;
-    const bool waits = exchange.life.is(State::awaiting) && !exchange.response_bytes;
-    const bool flowed = (response_has_begun(exchange) || exchange.life.is(State::tunnelling)) &&
-                        exchange.heard >= flowing_since && now - exchange.heard > patience;
-    const bool repeatable = wire::idempotent(exchange.method) && exchange.replayable;
-    // What it has not got whole it cannot have answered: a long body may still be on its way.
-    const auto ignored = [&] { return now - exchange.asked > patience && exchange.back->delivered(exchange.backend); };
-    if (flowed || (waits && (repeatable || ignored()))) ending.push_back(handle);
-  });
-  for (const Handle handle : ending) {
-    Exchange* exchange = live(handle);
-    if (exchange == nullptr) continue;
-    if (exchange->backend) exchange->back->cancel(exchange->backend, Cause::backend_silent);
-    on_backend_failed(handle, Cause::backend_silent);
+// Whether another endpoint can be asked instead, now. Once: a request that two endpoints in turn do not answer is slow,
+// or harmful, and would go on to block them all. Retries that are used up, or that the budget refuses, leave the
+// request where it is: it must not fail because its endpoint is doubted.
+bool Exchanges::may_move(const Exchange& exchange) {
+  const bool repeatable = wire::idempotent(exchange.method) && exchange.replayable;
+  const std::uint32_t tries = std::uint32_t{exchange.tries} - exchange.unreached;
+  return waits_for_answer(exchange) && repeatable && !exchange.left_silence && tries <= retries(exchange) &&
+         retries(exchange) > 0 && view_of(exchange).retry_budget.allows(core_.reactor.now()) &&
+         could_serve(exchange, exchange.endpoint);
+}
+
+void Exchanges::move_away(Exchange& exchange) {
+  exchange.left_silence = true;
+  // An attempt to connect goes on: that it is never answered is evidence of the transport, which silence is not.
+  if (exchange.backend && exchange.life.is(State::connecting)) {
+    exchange.back->leave(exchange.backend);
+  } else if (exchange.backend) {
+    exchange.back->cancel(exchange.backend, Cause::backend_silent);
   }
+  exchange.backend = {};
+  retry_or_fail(exchange, Cause::backend_silent, lifecycle::Delivery::unknown);
+}
+
+std::uint32_t Exchanges::move_away(std::span<const Handle> leaving) {
+  std::uint32_t moved = 0;
+  for (const Handle handle : leaving) {
+    Exchange* exchange = live(handle);
+    if (exchange == nullptr || !may_move(*exchange)) continue;
+    moved += 1;
+    move_away(*exchange);
+  }
+  return moved;
+}
+
+bool Exchanges::compare(Handle endpoint, Handle handle, const lifecycle::TrialPlan& plan) {
+  Exchange* exchange = live(handle);
+  if (exchange == nullptr || !may_move(*exchange)) return false;
+  move_away(*exchange);
+  exchange = live(handle);
+  if (exchange == nullptr) return true;
+  exchange->compared = endpoint;
+  exchange->trial = plan;
+  return true;
+}
+
+// Of one that moves the next endpoint tells.
+void Exchanges::note_given_up(const Exchange& exchange) {
+  EndpointState* endpoint = core_.endpoints->find(exchange.endpoint);
+  if (endpoint == nullptr || !waits_for_answer(exchange)) return;
+  core_.health->given_up(*endpoint, exchange.kind, exchange.asked);
+}
+
+// No answer came in the time of the trial. The request goes elsewhere, or waits on if nobody else can take it.
+void Exchanges::fail_trial(Exchange& exchange) {
+  core_.health->trial_failed(exchange.endpoint, exchange.trial);
+  if (exchange.life.is(State::connecting) ? !could_serve(exchange, exchange.endpoint) : !may_move(exchange)) {
+    return end_trial(exchange);
+  }
+  if (EndpointState* endpoint = core_.endpoints->find(exchange.endpoint); endpoint != nullptr)
+    endpoint->tally.moved += 1;
+  move_away(exchange);
 }
 
 }  // namespace ebb::gate

@@ -40,6 +40,7 @@ void Exchanges::note_first_byte(Exchange& exchange) {
   exchange.response_bytes = true;
   exchange.first_byte = core_.reactor.now();
   if (exchange.on_trial) end_trial(exchange);
+  if (exchange.compared) note_comparison(exchange);
 }
 
 void Exchanges::on_response_bytes(Handle handle, Chain& input, Slice bytes) {
@@ -160,16 +161,28 @@ Exchanges::AfterHead Exchanges::take_response_head(Exchange& exchange, const wir
     exchange.status = head.status;
     exchange.response_body = std::move(body);
     exchange.keep_backend = head.keep_alive && !until_close;
-    EndpointState& endpoint = *core_.endpoints->find(exchange.endpoint);
-    if (head.idle_seconds > 0) endpoint.idle_limit.announced(std::chrono::seconds{head.idle_seconds});
-    const base::Instant asked = std::max(exchange.handed_over, exchange.asked);
-    core_.health->answered(endpoint, exchange.first_byte - asked, head.status);
+    learn_from_answer(exchange, head);
   }
   exchange.front->add_head(exchange.client, head, exchange.request_whole, exchange.to_client);
   if (head.interim()) return AfterHead::more_heads;
   if (!upgrade) return AfterHead::body;
   become_tunnel(exchange, Event::upgraded);
   return AfterHead::over;
+}
+
+// Another endpoint has answered it as soon as requests of its kind are: that it was slow is no excuse for the first
+// one.
+void Exchanges::note_comparison(Exchange& exchange) {
+  const Handle compared = std::exchange(exchange.compared, {});
+  if (exchange.first_byte - exchange.try_began <= exchange.trial.time)
+    core_.health->trial_failed(compared, exchange.trial);
+}
+
+void Exchanges::learn_from_answer(const Exchange& exchange, const wire::ResponseHead& head) {
+  EBB_FIND(endpoint, core_.endpoints->find(exchange.endpoint));
+  if (head.idle_seconds > 0) endpoint.idle_limit.announced(std::chrono::seconds{head.idle_seconds});
+  const base::Instant asked = std::max(exchange.handed_over, exchange.asked);
+  core_.health->answered(endpoint, exchange.kind, exchange.first_byte - asked, head.status);
 }
 
 void Exchanges::take_response_body(Exchange& exchange, Chain& input) {

@@ -35,6 +35,7 @@ Worker::Worker(reactor::Reactor& reactor, const base::Labels& labels, const Work
   core_.client_limits = options.client_limits;
   core_.siblings = options.siblings;
   core_.on_health_change = options.on_health_change;
+  core_.on_relief = options.on_relief;
   core_.clients = &clients_;
   core_.h2_clients = &h2_clients_;
   core_.exchanges = &exchanges_;

@@ -33,6 +33,7 @@ struct WorkerOptions {
   ClientLimits* client_limits = nullptr;  // of all workers; null: none are enforced
   Siblings siblings{};
   std::function<void(const HealthChange&)> on_health_change{};  // by the endpoint's home worker, once; must not block
+  std::function<void(const SilenceRelief&)> on_relief{};        // by any worker; must not block
 };
 
 // What the simulator's checkers look at.

@@ -1,58 +1,118 @@
-// What one worker's own traffic says about an endpoint. Pure: gate/health feeds it and acts on it.
-//
-// How long an answer may take is the endpoint's own affair: what counts is how surprising it is that nothing comes.
+// What one worker's own traffic says about an endpoint, by kinds of requests: a route, a method and the beginning of a
+// path. How long an answer may take, and which failures are nothing special, is a matter of the kind. Pure: gate/health
+// feeds it, compares endpoints and acts.
 #pragma once
 
 #include <algorithm>
+#include <span>
+#include <vector>
 
 #include "base/clock.h"
+#include "lifecycle/answer_times.h"
 
 namespace ebb::lifecycle {
 
+using RequestKind = std::uint64_t;  // a hash
+
+// What siblings have answered, to compare with.
+struct AnswerCounts {
+  std::uint32_t answers = 0;
+  std::uint32_t failures = 0;
+};
+
+struct KindEvidence {
+  RequestKind kind = 0;
+  base::Instant used_at{};
+  base::Instant asked_latest{};  // of the requests that were answered
+  AnswerTimes times;
+  AnswerCounts counts{};
+  std::uint32_t failures_in_a_row = 0;
+  AnswerCounts siblings_before{};  // when that row of failures began
+};
+
+// Given up while nothing at all had come since it was asked: is the endpoint slow, or gone? The next byte tells.
+struct GivenUp {
+  RequestKind kind = 0;
+  base::Instant asked{};
+  base::Instant ended{};
+};
+
 class Evidence {
  public:
-  static constexpr base::Duration patience_min = std::chrono::seconds{1};
-  static constexpr base::Duration trial_min = std::chrono::milliseconds{250};
-  static constexpr std::uint32_t failures_in_a_row = 5;
+  static constexpr std::size_t kinds_max = 16;
+  static constexpr std::size_t unheard_max = 16;
+  static constexpr base::Duration unheard_kept = std::chrono::seconds{10};
+  static constexpr base::Duration kept = std::chrono::minutes{1};  // a kind that nobody asks for, when others come
 
-  // The first byte of a response. `failed`: the endpoint says that it cannot serve (5xx).
-  constexpr void answered(base::Duration taken, base::Instant now, bool failed) {
-    late_ += taken > patience() ? 1 : 0;
-    answers_ += 1;
-    usual_ = answers_ == 1 ? taken : usual_ + (taken - usual_) / 16;
-    if (answers_ >= memory) answers_ /= 2, late_ /= 2;
-    answered_at_ = now;
-    failures_ = failed ? failures_ + 1 : 0;
+  // The first byte of a response, that is not a failure.
+  void answered(RequestKind kind, base::Duration taken, base::Instant now) {
+    KindEvidence& row = of(kind, now);
+    row.times.note(taken);
+    row.counts.answers += 1;
+    row.failures_in_a_row = 0;
+    row.asked_latest = std::max(row.asked_latest, now - taken);
   }
-  // It broke a fresh connection off instead of an answer. A pooled one that it closes is no failure.
-  constexpr void broke_off() { failures_ += 1; }
-  constexpr bool fails_always() const { return failures_ >= failures_in_a_row; }
-  // It gets another chance, and a single failure ends it.
-  constexpr void on_probation() { failures_ = failures_in_a_row - 1; }
+  // An answer that says that the endpoint cannot serve (5xx), or a fresh connection broken off instead of an answer. A
+  // pooled one that it closes is no failure.
+  KindEvidence& failed(RequestKind kind, base::Instant now) {
+    KindEvidence& row = of(kind, now);
+    row.counts.answers += 1;
+    row.counts.failures += 1;
+    row.failures_in_a_row += 1;
+    return row;
+  }
+  void failed_after(KindEvidence& row, base::Duration taken, base::Instant now) {
+    row.times.note(taken);
+    row.asked_latest = std::max(row.asked_latest, now - taken);
+  }
+  // Not to count these, or as answers, would make it look quick.
+  void given_up(RequestKind kind, base::Duration waited, base::Instant now) { of(kind, now).times.note_longer(waited); }
 
-  // Silence up to this is nothing special.
-  constexpr base::Duration patience() const { return std::max(patience_min, 10 * usual_); }
-  constexpr base::Duration trial_time() const { return std::max(trial_min, 10 * usual_); }
-  constexpr base::Instant answered_at() const { return answered_at_; }
+  void given_up_unheard(RequestKind kind, base::Instant asked, base::Instant now) {
+    if (unheard_.size() == unheard_max) unheard_.erase(unheard_.begin());
+    unheard_.push_back({kind, asked, now});
+  }
+  // Something came then, or it was long ago: they would have taken longer, that is all.
+  void settle(base::Instant heard, base::Instant now) {
+    const auto over = [&](const GivenUp& each) { return heard >= each.asked || now - each.ended > unheard_kept; };
+    for (const GivenUp& each : unheard_)
+      if (over(each)) given_up(each.kind, each.ended - each.asked, now);
+    std::erase_if(unheard_, over);
+  }
+  std::span<const GivenUp> given_up_unheard() const { return unheard_; }
+  void forget_given_up() { unheard_.clear(); }
 
-  // `overdue`: requests that have waited for longer than patience() while nothing came from the endpoint at all. By
-  // nature slow ones are expected to be among them; that all are slow by nature must be less likely than one in 10,000.
-  constexpr bool is_silent(std::uint32_t overdue) const {
-    if (overdue < 2 || answers_ == 0) return false;
-    const double slow = std::max(0.01, static_cast<double>(late_) / answers_);
-    double chance = 1;
-    for (std::uint32_t i = 0; i < overdue && chance > 1e-4 * 1.001; ++i) chance *= slow;
-    return chance <= 1e-4 * 1.001;
+  // Null: nothing is known of this kind.
+  const KindEvidence* find(RequestKind kind) const {
+    for (const KindEvidence& row : rows_)
+      if (row.kind == kind) return &row;
+    return rows_.size() < kinds_max ? nullptr : &rows_.front();
+  }
+
+  // It comes back after it was down: how quick it was says nothing any more. A row of failures is remembered, so that
+  // one more ends this chance.
+  void begin_anew(std::uint32_t failures_max) {
+    for (KindEvidence& row : rows_) {
+      row.times = {};
+      row.failures_in_a_row = std::min(row.failures_in_a_row, failures_max > 0 ? failures_max - 1 : 0);
+    }
   }
 
  private:
-  static constexpr std::uint32_t memory = 1000;
+  // Those beyond the table share its first row.
+  KindEvidence& of(RequestKind kind, base::Instant now) {
+    for (KindEvidence& row : rows_)
+      if (row.kind == kind) return row.used_at = now, row;
+    if (rows_.empty()) rows_.push_back({.kind = 0});
+    if (rows_.size() < kinds_max) return rows_.emplace_back(KindEvidence{.kind = kind, .used_at = now});
+    const auto oldest = std::min_element(rows_.begin() + 1, rows_.end(),
+                                         [](const auto& a, const auto& b) { return a.used_at < b.used_at; });
+    if (now - oldest->used_at < kept) return rows_.front();
+    return *oldest = KindEvidence{.kind = kind, .used_at = now};
+  }
 
-  base::Duration usual_{};
-  std::uint32_t answers_ = 0;
-  std::uint32_t late_ = 0;
-  std::uint32_t failures_ = 0;
-  base::Instant answered_at_{};
+  std::vector<GivenUp> unheard_;
+  std::vector<KindEvidence> rows_;  // the first: of kinds that have none of their own
 };
 
 }  // namespace ebb::lifecycle

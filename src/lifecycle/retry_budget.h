@@ -20,10 +20,13 @@ class RetryBudget {
     requests_[at_] += 1;
     requests_sum_ += 1;
   }
+  constexpr bool allows(base::Instant now) {
+    slide(now);
+    return retries_sum_ < always + requests_sum_ / share;
+  }
   // True: one more may be repeated, and is counted.
   constexpr bool take(base::Instant now) {
-    slide(now);
-    if (retries_sum_ >= always + requests_sum_ / share) return false;
+    if (!allows(now)) return false;
     retries_[at_] += 1;
     retries_sum_ += 1;
     return true;

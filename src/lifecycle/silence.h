@@ -17,7 +17,7 @@ class Silence {
 
   constexpr void heard(base::Instant now) {
     heard_ = now;
-    asked_ = false;
+    asked_ = told_ = false;
   }
   // Asks at most once per silence; every byte of the peer is an answer.
   constexpr Verdict look(base::Instant now, const SilenceLimits& limits) {
@@ -27,6 +27,12 @@ class Silence {
     asked_at_ = now;
     return Verdict::ask;
   }
+  // It has not answered, and that is not taken for its death: it is given the same time again.
+  constexpr void wait_on(base::Instant now) {
+    asked_at_ = now;
+    told_ = true;
+  }
+  constexpr bool told() const { return told_; }  // of this silence, by wait_on()
   // When to look again.
   constexpr base::Instant next_look(const SilenceLimits& limits) const {
     return asked_ ? asked_at_ + limits.to_answer : heard_ + limits.before_ping;
@@ -36,6 +42,7 @@ class Silence {
   base::Instant heard_{};
   base::Instant asked_at_{};
   bool asked_ = false;
+  bool told_ = false;
 };
 
 }  // namespace ebb::lifecycle

@@ -4,7 +4,8 @@
 //   refused, unreachable, no answer to SYN   down at once; probed until a connection is established
 //   data sent again once                     still up; a probe is sent, so that its answer is there when more is known
 //   data sent again twice                    suspect; a probe that fails, or 3 s, condemn it; at once if one had failed
-//   requests not answered, siblings answer   suspect; an answer clears it
+//   requests not answered, siblings answer   doubted: suspect; an answer clears it
+//   ... and a trial or a check not answered  confirmed: what can be repeated leaves, nothing else ends
 //   failures in a row                        down for a while that doubles each time
 //   active checks that fail                  down until they pass; where there are checks, they are the probes
 #pragma once
@@ -17,6 +18,11 @@
 
 namespace ebb::lifecycle {
 
+// Whether it answers at all, whatever else is known of it. An axis of its own: what its connections show does not
+// answer that question, nor do its checks where they pass.
+enum class Doubt : std::uint8_t { none, doubted, confirmed };
+inline constexpr std::string_view doubt_names[] = {"none", "doubted", "confirmed"};
+
 class Verdict {
  public:
   static constexpr base::Duration probe_first = std::chrono::milliseconds{250};
@@ -27,15 +33,24 @@ class Verdict {
   // Who is cured serves again within 5 s; one request in so long is what the incurable cost.
   static constexpr base::Duration ejection_longest = std::chrono::seconds{4};
   static constexpr base::Duration good_behaviour = std::chrono::minutes{1};
+  static constexpr base::Duration doubt_lasts = std::chrono::seconds{10};  // after the last trial that failed
+  // What other workers have found before they knew is on its way then.
+  static constexpr base::Duration expired_rests = std::chrono::milliseconds{500};
+  static constexpr double confirms = 5;  // surprise (lifecycle/surprise.h) of waiting requests and trials together
+  static constexpr double check_surprise = 2;  // of a check that is not answered
 
   struct Change {
     bool changed = false;
     bool condemned = false;  // all that is open to it is lost
+    bool heard = false;      // by what came from it
   };
 
   constexpr Health health() const { return life_.state(); }
   constexpr base::Cause why() const { return why_; }
   constexpr bool ejected() const { return ejected_; }
+  constexpr Doubt doubt() const { return doubt_; }
+  constexpr double surprise() const { return surprise_ + trials_surprise_; }
+  constexpr std::uint32_t trials_failed() const { return trials_failed_; }
   constexpr base::Instant probe_at() const { return probe_at_; }
 
   constexpr Change connect_failed(base::Instant now, base::Cause cause) {
@@ -63,11 +78,50 @@ class Verdict {
     }
     return suspect(now, base::Cause::backend_dead);
   }
-  constexpr Change silent(base::Instant now) { return suspect(now, base::Cause::backend_silent); }
+  // Requests wait there, so surprisingly. That alone never confirms itself.
+  constexpr Change silent(base::Instant now, double surprise) {
+    if (life_.is(Health::down) && unreachable(why_)) return {};
+    if (now < silent_again_at_) return {};
+    surprise_ = std::max(surprise_, surprise);
+    if (doubt_ != Doubt::none) return {};
+    doubt_ = Doubt::doubted;
+    doubt_until_ = now + doubt_lasts;
+    suspect(now, base::Cause::backend_silent);
+    return {.changed = true};
+  }
+  // A trial of a doubted one was not answered.
+  constexpr Change trial_failed(base::Instant now, double surprise) {
+    if (doubt_ == Doubt::none) return {};
+    doubt_until_ = now + doubt_lasts;
+    trials_failed_ += 1;
+    trials_surprise_ += surprise;
+    if (doubt_ == Doubt::confirmed || surprise_ + trials_surprise_ < confirms) return {};
+    doubt_ = Doubt::confirmed;
+    return {.changed = true};
+  }
+  // No trial has spoken against it for long, be it that none was to be had: it gets work again.
+  constexpr bool doubt_expired(base::Instant now) const {
+    return doubt_ != Doubt::none && !life_.is(Health::down) && now >= doubt_until_;
+  }
+  constexpr Change expire(base::Instant now) {
+    silent_again_at_ = now + expired_rests;
+    Change change = heard(now);
+    change.heard = false;
+    return change;
+  }
   // Bytes of it came, or an answer.
   constexpr Change heard(base::Instant now) {
-    if (life_.is(Health::down)) return ejected_ || failing_checks_ ? Change{} : recover(now);
-    return clear(now);
+    const bool doubted = doubt_ != Doubt::none;
+    end_doubt();
+    Change change{};
+    if (!life_.is(Health::down)) {
+      change = clear(now);
+    } else if (!ejected_ && !failing_checks_) {
+      change = recover(now);
+    }
+    change.changed = change.changed || doubted;
+    change.heard = true;
+    return change;
   }
   constexpr Change failing(base::Instant now, base::Cause cause) {
     if (life_.is(Health::down)) return {};
@@ -89,8 +143,6 @@ class Verdict {
     asking_ = false;
     unanswered_.reset();
     if (life_.is(Health::down)) return failing_checks_ || now < ejected_until_ ? Change{} : recover(now);
-    // It accepts connections: that does not answer the question whether it answers requests.
-    if (why_ == base::Cause::backend_silent) return {};
     return clear(now);
   }
   constexpr Change probe_failed(base::Instant now) {
@@ -100,26 +152,33 @@ class Verdict {
     if (life_.is(Health::down)) back_off(now);
     return {};
   }
+  // It could not be asked.
+  constexpr void probe_later(base::Instant now) { probe_at_ = now + probe_first; }
   // A check is on its way instead. It may come to nothing: the next tells then.
   constexpr void left_to_check() { probe_at_ = base::Instant::max(); }
   // Also where no probe was asked for. `fell`, `rose`: as many in a row as count have failed, or passed again.
   constexpr Change check_passed(base::Instant now) { return probe_passed(now); }
-  constexpr Change check_failed(base::Instant now, base::Cause cause) {
+  // `unanswered`: it took too long, instead of being refused or answered badly. That is a trial too, whoever asked.
+  constexpr Change check_failed(base::Instant now, base::Cause cause, bool unanswered = false) {
     if (unreachable(cause)) unanswered_ = now;
     if (doubted_as(base::Cause::backend_dead) && unreachable(cause)) return condemn(now);
-    if (!life_.is(Health::down)) return {};
+    Change change = unanswered ? trial_failed(now, check_surprise) : Change{};
+    if (!life_.is(Health::down)) return change;
     back_off(now);
     // Whether it can be reached at all decides whether it is better than nothing.
-    if (unreachable(why_) == unreachable(cause)) return {};
+    if (unreachable(why_) == unreachable(cause)) return change;
     why_ = cause;
     return {.changed = true};
   }
-  constexpr Change check_fell(base::Instant now, base::Cause cause) {
+  // Checks that it does not answer and requests that it does not answer are the same fact.
+  constexpr Change check_fell(base::Instant now, base::Cause cause, bool unanswered = false) {
     failing_checks_ = true;
-    if (life_.is(Health::down)) return check_failed(now, cause);
-    if (life_.is(Health::suspect) && !unreachable(cause)) return {};  // until that is cleared: see clear()
-    if (doubted_as(base::Cause::backend_dead)) return condemn(now);
-    return go_down(now, cause, false);
+    const bool gone = life_.is(Health::down) && unreachable(why_);  // that is more than silence
+    const bool confirmed = unanswered && !gone && doubt_ != Doubt::confirmed;
+    if (unanswered && !gone) doubt_ = Doubt::confirmed, doubt_until_ = now + doubt_lasts;
+    Change change = fall(now, cause);
+    change.changed = change.changed || confirmed;
+    return change;
   }
   constexpr Change check_rose(base::Instant now) {
     failing_checks_ = false;
@@ -137,13 +196,25 @@ class Verdict {
   constexpr bool overdue(base::Instant now) const { return doubted_as(base::Cause::backend_dead) && now >= decide_by_; }
 
   // Only probes can help it, or time.
-  constexpr bool needs_looks() const { return life_.is(Health::down) || doubted_as(base::Cause::backend_dead); }
+  constexpr bool needs_looks() const { return life_.is(Health::down) || life_.is(Health::suspect); }
   // Nothing is left to be remembered.
   constexpr bool settled(base::Instant now) const {
-    return life_.is(Health::up) && now - recovered_at_ > good_behaviour && !asking_ && !unanswered_lately(now);
+    return life_.is(Health::up) && doubt_ == Doubt::none && now - recovered_at_ > good_behaviour && !asking_ &&
+           !unanswered_lately(now);
   }
 
  private:
+  constexpr Change fall(base::Instant now, base::Cause cause) {
+    if (life_.is(Health::down)) return check_failed(now, cause);
+    if (life_.is(Health::suspect) && !unreachable(cause)) return {};  // until that is cleared: see clear()
+    if (doubted_as(base::Cause::backend_dead)) return condemn(now);
+    return go_down(now, cause, false);
+  }
+  constexpr void end_doubt() {
+    doubt_ = Doubt::none;
+    surprise_ = trials_surprise_ = 0;
+    trials_failed_ = 0;
+  }
   constexpr bool step(HealthLife::Event event) { return life_.step(event); }
   constexpr bool doubted_as(base::Cause why) const { return life_.is(Health::suspect) && why_ == why; }
   constexpr bool unanswered_lately(base::Instant now) const {
@@ -168,12 +239,19 @@ class Verdict {
     probe_after_wait(now);
     return {.changed = true};
   }
-  // It was not what it was suspected of; that does not make its checks pass.
+  // It was not what it was suspected of; that does not make its checks pass, nor does it answer requests because it
+  // accepts connections.
   constexpr Change clear(base::Instant now) {
+    if (doubt_ != Doubt::none && life_.is(Health::suspect)) {
+      const bool other = why_ != base::Cause::backend_silent;
+      why_ = base::Cause::backend_silent;
+      return {.changed = other};
+    }
     if (!step(HealthLife::Event::cleared)) return {};
     return failing_checks_ ? go_down(now, base::Cause::backend_check_failed, false) : Change{.changed = true};
   }
   constexpr Change condemn(base::Instant now) {
+    end_doubt();
     Change change = go_down(now, base::Cause::backend_dead, false);
     change.condemned = change.changed;
     return change;
@@ -187,6 +265,7 @@ class Verdict {
     probe_at_ = failing_checks_ ? base::Instant::max() : std::max(now + probe_wait_, ejected_until_);
   }
   constexpr Change recover(base::Instant now) {
+    end_doubt();
     recovered_at_ = now;
     probe_at_ = base::Instant::max();
     ejected_ = false;
@@ -195,6 +274,12 @@ class Verdict {
   }
 
   HealthMachine life_;
+  Doubt doubt_ = Doubt::none;
+  double surprise_ = 0;         // of requests that wait
+  double trials_surprise_ = 0;  // of trials that were not answered
+  std::uint32_t trials_failed_ = 0;
+  base::Instant doubt_until_{};
+  base::Instant silent_again_at_{};
   base::Cause why_ = base::Cause::completed;
   bool ejected_ = false;
   bool failing_checks_ = false;

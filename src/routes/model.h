@@ -102,6 +102,27 @@ struct HealthModel {
   std::uint32_t rise = 2;                      // successes in a row after which it is up again
 };
 
+// What is concluded from traffic about endpoints, without a check: each can be switched off.
+struct SilenceModel {
+  bool on = true;
+  Duration after = std::chrono::seconds{1};         // a request has waited, before that is evidence
+  Duration trial = std::chrono::milliseconds{250};  // the least time for the answer to a trial
+};
+struct FailuresModel {
+  bool on = true;
+  std::uint32_t in_a_row = 5;
+};
+struct RetransmissionModel {
+  bool on = true;
+  std::uint32_t timeouts = 2;  // after 0.8 s on a LAN: tail loss probe 0.2, time-outs 0.2 and 0.4
+};
+struct EvidenceModel {
+  SilenceModel silence;
+  FailuresModel failures;
+  RetransmissionModel retransmission;
+  bool connect = true;
+};
+
 struct BackendModel {
   std::string name;
   Balance balance = Balance::least_request;
@@ -123,6 +144,7 @@ struct BackendModel {
   EndpointLimitsModel endpoint_limits;
   Duration drain_deadline = std::chrono::seconds{30};  // for the work of an endpoint that takes no more
   std::optional<HealthModel> health;
+  EvidenceModel evidence;
 };
 
 struct Timeouts {

@@ -11,6 +11,7 @@ constexpr std::uint32_t weight_max = 256;
 constexpr std::uint32_t streams_max = 10'000;
 constexpr Duration every_min = std::chrono::milliseconds{100};
 constexpr Duration every_max = std::chrono::hours{1};
+constexpr Duration trial_max = std::chrono::seconds{10};
 constexpr std::uint32_t in_a_row_max = 100;
 
 void check_tls(const std::string& key, const BackendTlsModel& tls, Refusals& refusals) {
@@ -87,6 +88,17 @@ void check_health(const std::string& key, const HealthModel& health, Refusals& r
   refusals.check_range(key + ".rise", health.rise, 1, in_a_row_max);
 }
 
+void check_evidence(const std::string& key, const EvidenceModel& evidence, Refusals& refusals) {
+  if (evidence.silence.after < every_min || evidence.silence.after > every_max) {
+    refusals.refuse(key + ".silence.after", "out of range", "give 100ms to 1h, or write silence: off");
+  }
+  if (evidence.silence.trial <= Duration::zero() || evidence.silence.trial > trial_max) {
+    refusals.refuse(key + ".silence.trial", "out of range", "give 1ms to 10s");
+  }
+  refusals.check_range(key + ".failures.in_a_row", evidence.failures.in_a_row, 2, 1000);
+  refusals.check_range(key + ".retransmission.timeouts", evidence.retransmission.timeouts, 2, 8);
+}
+
 }  // namespace
 
 void check_backends(const Model& model, Refusals& refusals) {
@@ -105,6 +117,7 @@ void check_backends(const Model& model, Refusals& refusals) {
     check_protocol(key, backend, refusals);
     check_endpoints(key, backend, refusals);
     if (backend.health) check_health(key + ".health", *backend.health, refusals);
+    check_evidence(key + ".evidence", backend.evidence, refusals);
   }
 }
 

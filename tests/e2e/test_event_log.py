@@ -4,6 +4,8 @@ import shlex
 import socket
 import threading
 
+import pytest
+
 import awkward
 from admin_client import Api
 from http1 import request, response
@@ -46,6 +48,24 @@ def test_ejection_is_told_as_such(router, backend):
         one.get()
     line = event(one, "endpoint_health", to="down", ejected="true")
     assert line["cause"] == "backend_failing" and line["condemned"] == "false"
+
+
+@pytest.mark.parametrize("apart", [True, False], ids=["two routes", "one route"])
+def test_routes_with_the_same_paths_are_compared_apart(router, backend, apart):
+    """One endpoint gets what fails everywhere, its sibling what never does. By method and path they look the same."""
+    serve = awkward.answering(lambda asked: response(b"no", "500 Internal Server Error") if asked.get("Host") == "fails.test" else response())
+    routes = [{"name": "fails", "host": "fails.test", "backend": "service"}, {"name": "works", "host": "works.test", "backend": "service"}]
+    backends = [backend_of(backend(serve).port, backend(serve).port, balance="round_robin")]
+    one = router(configuration(backends=backends, routes=routes if apart else [{"name": "all", "backend": "service"}]))
+    ejected = lambda: one.metric("ebbgate_endpoint_verdicts_total")  # noqa: E731
+    for _ in range(30):
+        for host, status in (("fails.test", 500), ("works.test", 200)):
+            with one.dial() as client:
+                client.send(request(target="/x/y", host=host, Connection="close"))
+                assert client.read_response().status == status
+        if ejected():
+            break
+    assert bool(ejected()) != apart
 
 
 def test_a_drain_is_told_from_its_begin_to_its_end(router, backend):

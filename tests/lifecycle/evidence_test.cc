@@ -1,4 +1,5 @@
 #include "lifecycle/evidence.h"
+#include "lifecycle/surprise.h"
 
 #include <gtest/gtest.h>
 
@@ -6,66 +7,105 @@ namespace ebb::lifecycle {
 namespace {
 
 using std::chrono::milliseconds;
+using std::chrono::minutes;
 using std::chrono::seconds;
 
-Evidence usually(base::Duration fast, int count, base::Duration slow = {}, int each = 0) {
+constexpr base::Instant start{std::chrono::hours{1}};
+
+TEST(Evidence, KindsAreKeptApart) {
   Evidence evidence;
-  for (int i = 1; i <= count; ++i) {
-    evidence.answered(each > 0 && i % each == 0 ? slow : fast, {}, false);
+  evidence.answered(1, milliseconds{5}, start);
+  evidence.answered(2, seconds{8}, start);
+  EXPECT_EQ(evidence.find(1)->times.longer_than(seconds{1}), 0u);
+  EXPECT_EQ(evidence.find(2)->times.longer_than(seconds{1}), 1u);
+  EXPECT_EQ(evidence.find(3), nullptr);
+}
+
+TEST(Evidence, KindsBeyondTheTableShareARow) {
+  Evidence evidence;
+  for (RequestKind kind = 1; kind <= 100; ++kind) evidence.answered(kind, milliseconds{5}, start);
+  ASSERT_NE(evidence.find(100), nullptr);
+  EXPECT_EQ(evidence.find(100), evidence.find(99));
+  EXPECT_GT(evidence.find(100)->times.answers(), 80u);
+  EXPECT_EQ(evidence.find(1)->times.answers(), 1u);
+}
+
+TEST(Evidence, AKindThatNobodyAsksForMakesRoom) {
+  Evidence evidence;
+  for (RequestKind kind = 1; kind <= 20; ++kind) evidence.answered(kind, milliseconds{5}, start);
+  evidence.answered(100, milliseconds{5}, start + minutes{2});
+  EXPECT_EQ(evidence.find(100)->kind, 100u);
+}
+
+TEST(Evidence, WhoGaveUpIsNotForgotten) {
+  Evidence evidence;
+  evidence.given_up(1, seconds{4}, start);
+  EXPECT_EQ(evidence.find(1)->times.longer_than(seconds{3}), 1u);
+  EXPECT_EQ(evidence.find(1)->asked_latest, base::Instant{}) << "that was no answer";
+}
+
+TEST(Evidence, WhatWasGivenUpIsLateOnceSomethingIsHeard) {
+  Evidence evidence;
+  evidence.given_up_unheard(1, start, start + milliseconds{800});
+  evidence.settle(start - seconds{1}, start + seconds{2});
+  ASSERT_EQ(evidence.given_up_unheard().size(), 1u) << "nothing came since it was asked";
+  EXPECT_EQ(evidence.find(1), nullptr);
+  evidence.settle(start + seconds{3}, start + seconds{3});
+  EXPECT_TRUE(evidence.given_up_unheard().empty());
+  EXPECT_EQ(evidence.find(1)->times.answers(), 1u);
+}
+
+TEST(Evidence, WhatWasGivenUpLongAgoIsLateThoughNothingIsHeard) {
+  Evidence evidence;
+  for (int i = 0; i < 100; ++i) evidence.given_up_unheard(1, start, start + seconds{1});
+  EXPECT_EQ(evidence.given_up_unheard().size(), Evidence::unheard_max);
+  evidence.settle({}, start + seconds{12});
+  EXPECT_TRUE(evidence.given_up_unheard().empty());
+}
+
+TEST(Evidence, WhoGivesUpEarlyDoesNotMakeASlowKindLookQuick) {
+  Evidence evidence;
+  for (int i = 0; i < 100; ++i) evidence.given_up(1, milliseconds{300}, start);
+  for (int i = 0; i < 30; ++i) {
+    evidence.answered(1, seconds{6}, start);
+    for (int impatient = 0; impatient < 6; ++impatient) evidence.given_up(1, milliseconds{300}, start);
   }
-  return evidence;
+  const AnswerTimes& times = evidence.find(1)->times;
+  EXPECT_EQ(times.longer_than(seconds{5}), times.answers());
+  EXPECT_FALSE(plan_trial(times, milliseconds{300}));
 }
 
-TEST(Evidence, OfAFastEndpointTwoRequestsThatWaitAreSilence) {
-  const Evidence evidence = usually(milliseconds{5}, 1000);
-  EXPECT_EQ(evidence.patience(), seconds{1});
-  EXPECT_FALSE(evidence.is_silent(1));
-  EXPECT_TRUE(evidence.is_silent(2));
-}
-
-TEST(Evidence, OfAnEndpointThatWasNeverHeardIsNone) { EXPECT_FALSE(Evidence().is_silent(100)); }
-
-TEST(Evidence, ThatSomeRequestsAreSlowByNatureIsAllowedFor) {
-  const Evidence evidence = usually(milliseconds{5}, 1000, seconds{6}, 10);
-  EXPECT_FALSE(evidence.is_silent(3));
-  EXPECT_TRUE(evidence.is_silent(6));
-}
-
-TEST(Evidence, OfAnEndpointThatIsAlwaysSlowIsPatient) {
-  const Evidence evidence = usually(seconds{6}, 1000);
-  EXPECT_GE(evidence.patience(), seconds{59});
-}
-
-TEST(Evidence, FollowsWhatBecomesUsual) {
-  Evidence evidence = usually(seconds{2}, 200);
-  for (int i = 0; i < 2000; ++i) evidence.answered(milliseconds{5}, {}, false);
-  EXPECT_EQ(evidence.patience(), seconds{1});
-  EXPECT_TRUE(evidence.is_silent(2));
-}
-
-TEST(Evidence, FiveFailuresInARowSpeakAgainstIt) {
-  Evidence evidence = usually(milliseconds{5}, 10);
-  for (int i = 0; i < 3; ++i) evidence.broke_off();
-  evidence.answered(milliseconds{5}, {}, true);
-  EXPECT_FALSE(evidence.fails_always());
-  evidence.broke_off();
-  EXPECT_TRUE(evidence.fails_always());
-}
-
-TEST(Evidence, OnProbationOneFailureIsEnough) {
+TEST(Evidence, WhoGivesUpAtOnceChangesNothingAboutTheKind) {
   Evidence evidence;
-  evidence.on_probation();
-  EXPECT_FALSE(evidence.fails_always());
-  evidence.broke_off();
-  EXPECT_TRUE(evidence.fails_always());
+  for (int i = 0; i < 80; ++i) evidence.answered(1, milliseconds{5}, start);
+  for (int i = 0; i < 20; ++i) evidence.answered(1, seconds{6}, start);
+  for (int i = 0; i < 400; ++i) evidence.given_up(1, {}, start);
+  const AnswerTimes& times = evidence.find(1)->times;
+  EXPECT_NEAR(static_cast<double>(times.longer_than(seconds{5})) / times.answers(), 0.2, 0.03);
 }
 
-TEST(Evidence, AGoodAnswerWipesTheSlate) {
+TEST(Evidence, FailuresInARowAreCountedByKindAndEndedByAGoodAnswer) {
   Evidence evidence;
-  for (int i = 0; i < 4; ++i) evidence.broke_off();
-  evidence.answered(milliseconds{5}, {}, false);
-  evidence.broke_off();
-  EXPECT_FALSE(evidence.fails_always());
+  for (int i = 0; i < 4; ++i) evidence.failed(1, start);
+  EXPECT_EQ(evidence.failed(2, start).failures_in_a_row, 1u);
+  EXPECT_EQ(evidence.failed(1, start).failures_in_a_row, 5u);
+  evidence.answered(1, milliseconds{5}, start);
+  EXPECT_EQ(evidence.failed(1, start).failures_in_a_row, 1u);
+  EXPECT_EQ(evidence.find(1)->counts.failures, 6u);
+}
+
+TEST(Evidence, AfterAnEjectionOneMoreFailureIsEnough) {
+  Evidence evidence;
+  for (int i = 0; i < 9; ++i) evidence.failed(1, start);
+  evidence.begin_anew(5);
+  EXPECT_EQ(evidence.failed(1, start).failures_in_a_row, 5u);
+}
+
+TEST(Evidence, WhoComesBackIsColdAgain) {
+  Evidence evidence;
+  for (int i = 0; i < 100; ++i) evidence.answered(1, milliseconds{5}, start);
+  evidence.begin_anew(5);
+  EXPECT_EQ(evidence.find(1)->times.answers(), 0u);
 }
 
 }  // namespace

@@ -31,6 +31,23 @@ TEST_F(VerdictTest, ARefusedConnectionIsEnoughForNewWorkAndTouchesNothingElse) {
   EXPECT_EQ(verdict_.why(), Cause::backend_refused);
 }
 
+TEST_F(VerdictTest, ADoubtThatExpiredDoesNotComeBackByWhatWasFoundBefore) {
+  verdict_.silent(now(), 2);
+  clock_.advance(seconds{10});
+  ASSERT_TRUE(verdict_.doubt_expired(now()));
+  EXPECT_FALSE(verdict_.expire(now()).heard);
+  EXPECT_FALSE(verdict_.silent(now(), 2).changed);
+  clock_.advance(seconds{1});
+  EXPECT_TRUE(verdict_.silent(now(), 2).changed) << "that is found anew";
+  EXPECT_TRUE(verdict_.heard(now()).heard);
+}
+
+TEST_F(VerdictTest, AnEndpointThatCannotBeReachedIsNotSilentToo) {
+  verdict_.connect_failed(now(), Cause::backend_refused);
+  verdict_.check_fell(now(), Cause::backend_connect_timeout, true);
+  EXPECT_EQ(verdict_.doubt(), Doubt::none);
+}
+
 TEST_F(VerdictTest, ProbesBackOffFromAQuarterOfASecondToTwo) {
   verdict_.connect_failed(now(), Cause::backend_refused);
   for (const int ms : {250, 500, 1000, 2000, 2000}) {
@@ -118,7 +135,7 @@ TEST_F(VerdictTest, AFailedConnectionAndStalledBytesAreAProofInEitherOrder) {
 }
 
 TEST_F(VerdictTest, ThatItAcceptsConnectionsDoesNotClearSilence) {
-  verdict_.silent(now());
+  verdict_.silent(now(), 3);
   EXPECT_FALSE(verdict_.probe_passed(now()).changed);
   EXPECT_EQ(verdict_.health(), Health::suspect);
   EXPECT_TRUE(verdict_.heard(now()).changed);
@@ -126,10 +143,87 @@ TEST_F(VerdictTest, ThatItAcceptsConnectionsDoesNotClearSilence) {
 }
 
 TEST_F(VerdictTest, SilenceAloneNeverCondemns) {
-  verdict_.silent(now());
+  verdict_.silent(now(), 3);
   clock_.advance(minutes{1});
   EXPECT_FALSE(verdict_.overdue(now()));
   EXPECT_FALSE(verdict_.probe_failed(now()).changed);
+}
+
+TEST_F(VerdictTest, OnlyATrialThatFailsConfirmsASilence) {
+  EXPECT_TRUE(verdict_.silent(now(), 3).changed);
+  EXPECT_EQ(verdict_.doubt(), Doubt::doubted);
+  EXPECT_FALSE(verdict_.silent(now(), 100).changed) << "however surprising";
+  EXPECT_EQ(verdict_.doubt(), Doubt::doubted);
+  EXPECT_TRUE(verdict_.trial_failed(now(), 1.3).changed);
+  EXPECT_EQ(verdict_.doubt(), Doubt::confirmed);
+  EXPECT_EQ(verdict_.health(), Health::suspect);
+}
+
+TEST_F(VerdictTest, TrialsOfAKindThatIsOftenSlowMustBeMany) {
+  verdict_.silent(now(), 3);
+  EXPECT_FALSE(verdict_.trial_failed(now(), 1.3).changed);
+  EXPECT_TRUE(verdict_.trial_failed(now(), 1.3).changed);
+}
+
+TEST_F(VerdictTest, ATrialOfAnEndpointThatIsNotDoubtedSaysNothing) {
+  EXPECT_FALSE(verdict_.trial_failed(now(), 9).changed);
+  EXPECT_EQ(verdict_.doubt(), Doubt::none);
+  verdict_.silent(now(), 3);
+  EXPECT_EQ(verdict_.doubt(), Doubt::doubted);
+}
+
+TEST_F(VerdictTest, AByteEndsTheDoubtAndWhatWasHeldAgainstIt) {
+  verdict_.silent(now(), 100);
+  verdict_.trial_failed(now(), 3);
+  EXPECT_TRUE(verdict_.heard(now()).changed);
+  EXPECT_EQ(verdict_.health(), Health::up);
+  EXPECT_EQ(verdict_.doubt(), Doubt::none);
+  verdict_.silent(now(), 3);
+  EXPECT_FALSE(verdict_.trial_failed(now(), 1.3).changed);
+}
+
+TEST_F(VerdictTest, ADoubtThatNoTrialSupportsExpires) {
+  verdict_.silent(now(), 3);
+  EXPECT_FALSE(verdict_.doubt_expired(now()));
+  clock_.advance(seconds{9});
+  verdict_.trial_failed(now(), 1.3);
+  clock_.advance(seconds{9});
+  EXPECT_FALSE(verdict_.doubt_expired(now()));
+  clock_.advance(seconds{1});
+  EXPECT_TRUE(verdict_.doubt_expired(now()));
+}
+
+TEST_F(VerdictTest, ChecksThatAreNotAnsweredAreTrials) {
+  verdict_.silent(now(), 3);
+  EXPECT_FALSE(verdict_.check_failed(now(), Cause::backend_check_failed).changed) << "answered badly, but answered";
+  EXPECT_TRUE(verdict_.check_failed(now(), Cause::backend_check_failed, true).changed);
+  EXPECT_EQ(verdict_.doubt(), Doubt::confirmed);
+}
+
+TEST_F(VerdictTest, WhoFallsByChecksThatAreNotAnsweredAnswersNothing) {
+  EXPECT_TRUE(verdict_.check_fell(now(), Cause::backend_check_failed, true).changed);
+  EXPECT_EQ(verdict_.health(), Health::down);
+  EXPECT_EQ(verdict_.doubt(), Doubt::confirmed);
+  EXPECT_TRUE(verdict_.heard(now()).changed) << "it does, if late";
+  EXPECT_EQ(verdict_.doubt(), Doubt::none);
+  EXPECT_EQ(verdict_.health(), Health::down) << "its checks decide that";
+}
+
+TEST_F(VerdictTest, SilenceIsJudgedOfOneThatIsDownToo) {
+  verdict_.check_fell(now(), Cause::backend_check_failed);
+  EXPECT_TRUE(verdict_.silent(now(), 3).changed);
+  EXPECT_TRUE(verdict_.trial_failed(now(), 2).changed);
+  EXPECT_EQ(verdict_.doubt(), Doubt::confirmed);
+  EXPECT_EQ(verdict_.why(), Cause::backend_check_failed);
+}
+
+TEST_F(VerdictTest, WhenItWasNotDeadItMayStillBeSilent) {
+  verdict_.silent(now(), 3);
+  verdict_.stalled(now());
+  EXPECT_EQ(verdict_.why(), Cause::backend_dead);
+  EXPECT_TRUE(verdict_.probe_passed(now()).changed);
+  EXPECT_EQ(verdict_.health(), Health::suspect);
+  EXPECT_EQ(verdict_.why(), Cause::backend_silent);
 }
 
 TEST_F(VerdictTest, EjectionsGetLongerUntilItHasBehavedForAWhile) {
@@ -198,14 +292,14 @@ TEST_F(VerdictTest, ChecksThatPassDoNotShortenAnEjection) {
 }
 
 TEST_F(VerdictTest, ChecksThatPassDoNotClearSilence) {
-  verdict_.silent(now());
+  verdict_.silent(now(), 3);
   EXPECT_FALSE(verdict_.check_passed(now()).changed);
   EXPECT_FALSE(verdict_.check_rose(now()).changed);
   EXPECT_EQ(verdict_.health(), Health::suspect);
 }
 
 TEST_F(VerdictTest, ASilentOneWhoseChecksFailTooStaysSilentUntilItAnswersAndIsDownThen) {
-  verdict_.silent(now());
+  verdict_.silent(now(), 3);
   EXPECT_FALSE(verdict_.check_fell(now(), Cause::backend_check_failed).changed) << "trials go on";
   EXPECT_FALSE(verdict_.check_rose(now()).changed) << "and checks do not cure it";
   EXPECT_EQ(verdict_.health(), Health::suspect);

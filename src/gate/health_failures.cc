@@ -1,0 +1,74 @@
+// Answers, and failures in a row. A failure is held against an endpoint only where its siblings do better on the same
+// kind of request meanwhile: a URL that fails everywhere is no endpoint's fault.
+//
+// Before: gate/response_path, gate/exchanges. Next: gate/health (judge).
+#include "gate/health.h"
+
+namespace ebb::gate {
+
+using base::Cause;
+using base::Handle;
+using lifecycle::Health;
+
+namespace {
+
+constexpr double failing_surprise = 3;             // that a healthy one fails so often in a row: one in a thousand
+constexpr std::uint32_t siblings_answers_min = 2;  // to compare with
+constexpr std::size_t siblings_max = 64;           // of a large backend, that are compared with
+
+}  // namespace
+
+void HealthWatch::answered(EndpointState& endpoint, lifecycle::RequestKind kind, base::Duration taken,
+                           std::uint16_t status) {
+  const base::Instant now = core_.reactor.now();
+  endpoint.heard = now;
+  endpoint.order.answered(now - taken);
+  if (status < 500) {
+    endpoint.evidence.answered(kind, taken, now);
+  } else {
+    lifecycle::KindEvidence& row = endpoint.evidence.failed(kind, now);
+    endpoint.evidence.failed_after(row, taken, now);
+    note_failure(endpoint, row, Cause::backend_failing);
+  }
+  if (endpoint.health == Health::suspect || endpoint.doubt != lifecycle::Doubt::none) {
+    report({endpoint.identity, Finding::Kind::heard});
+  }
+}
+
+void HealthWatch::broke_off(EndpointState& endpoint, lifecycle::RequestKind kind, Cause cause) {
+  note_failure(endpoint, endpoint.evidence.failed(kind, core_.reactor.now()), cause);
+}
+
+void HealthWatch::note_failure(EndpointState& endpoint, lifecycle::KindEvidence& row, Cause cause) {
+  const routes::FailuresModel& limits = core_.endpoints->view(endpoint.view).evidence.failures;
+  if (!limits.on) return;
+  if (row.failures_in_a_row > 1 && row.failures_in_a_row < limits.in_a_row) return;
+  const lifecycle::AnswerCounts now = siblings_of(endpoint, row.kind);
+  lifecycle::AnswerCounts& before = row.siblings_before;
+  // Siblings come and go: what they had answered is gone with them.
+  const bool comparable = now.answers >= before.answers && now.failures >= before.failures;
+  if (row.failures_in_a_row == 1 || !comparable) before = now;
+  if (row.failures_in_a_row < limits.in_a_row) return;
+  const std::uint32_t answers = now.answers - before.answers;
+  if (answers < siblings_answers_min) return;
+  const double surprise =
+      lifecycle::surprise_of_failures(row.failures_in_a_row, answers, now.failures - before.failures);
+  if (surprise >= failing_surprise) report({endpoint.identity, Finding::Kind::failing, cause});
+}
+
+lifecycle::AnswerCounts HealthWatch::siblings_of(const EndpointState& endpoint, lifecycle::RequestKind kind) const {
+  lifecycle::AnswerCounts sum;
+  std::size_t asked = 0;
+  for (const Handle handle : core_.endpoints->view(endpoint.view).endpoints) {
+    const EndpointState* other = core_.endpoints->find(handle);
+    if (other == nullptr || other == &endpoint) continue;
+    if (const lifecycle::KindEvidence* known = other->evidence.find(kind); known != nullptr) {
+      sum.answers += known->counts.answers;
+      sum.failures += known->counts.failures;
+    }
+    if (++asked == siblings_max) break;
+  }
+  return sum;
+}
+
+}  // namespace ebb::gate

@@ -1,0 +1,460 @@
+// Requests that an endpoint does not answer, while its siblings answer the same kind. Slow is not dead
+// (docs/decisions/0013-slow-is-not-dead.md), so there are two steps:
+//
+//   doubted     it would be surprising of a healthy endpoint: no new work, but for trials
+//   confirmed   a trial was not answered either: requests that can be repeated leave, if they are overdue for their
+//   kind
+//
+// Nothing else ever follows from silence.
+//
+// Before: gate/health_looks (look). Next: gate/health (judge), gate/leaving.
+#include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "gate/exchanges.h"
+#include "gate/h2_backends.h"
+#include "gate/health.h"
+#include "gate/worker.h"
+
+namespace ebb::gate {
+
+using base::Handle;
+using lifecycle::AnswerTimes;
+using lifecycle::Doubt;
+using lifecycle::KindEvidence;
+using lifecycle::TrialPlan;
+
+namespace {
+
+constexpr double worth_a_trial = 1.5;     // one in thirty: to ask whether it answers costs next to nothing
+constexpr double surely_doubtful = 3;     // one in a thousand
+constexpr std::uint32_t waiting_min = 2;  // one request alone never moves without a trial
+constexpr base::Duration trial_interval = std::chrono::seconds{1};     // once it is confirmed
+constexpr base::Duration trial_wait = std::chrono::milliseconds{150};  // for a request to try it with
+constexpr std::size_t trials_max = 4;                                  // at a time, before
+constexpr std::size_t comparable_max = 16;                             // requests that are looked at for a comparison
+constexpr double trials_surprise = lifecycle::Verdict::confirms - worth_a_trial;  // that they must come to together
+constexpr base::Duration remembered = std::chrono::minutes{10};                   // a silence that ended by an answer
+
+}  // namespace
+
+void HealthWatch::find_waiting() {
+  waiting_.clear();
+  core_.exchanges->for_each([&](Handle, const Exchange& exchange) {
+    if (!exchange.life.is(lifecycle::ExchangeLife::State::awaiting) || exchange.response_bytes) return;
+    const EndpointState* endpoint = core_.endpoints->find(exchange.endpoint);
+    if (endpoint == nullptr) return;
+    const routes::SilenceModel& limits = core_.endpoints->view(endpoint->view).evidence.silence;
+    const base::Duration waited = looked_at_ - exchange.asked;
+    if (!limits.on || waited <= limits.after / 2) return;
+    waiting_.push_back({endpoint->view, exchange.endpoint, exchange.kind, waited, exchange.asked < endpoint->heard});
+  });
+  for (const Handle handle : given_up_at_) {
+    EndpointState* endpoint = core_.endpoints->find(handle);
+    if (endpoint == nullptr) continue;
+    endpoint->evidence.settle(endpoint->heard, looked_at_);
+    const routes::SilenceModel& limits = core_.endpoints->view(endpoint->view).evidence.silence;
+    for (const lifecycle::GivenUp& request : endpoint->evidence.given_up_unheard()) {
+      const base::Duration waited = looked_at_ - request.asked;
+      if (limits.on && waited > limits.after / 2)
+        waiting_.push_back({endpoint->view, handle, request.kind, waited, false});
+    }
+  }
+  std::erase_if(given_up_at_, [this](Handle handle) {
+    const EndpointState* endpoint = core_.endpoints->find(handle);
+    return endpoint == nullptr || endpoint->evidence.given_up_unheard().empty();
+  });
+  std::ranges::sort(waiting_, [](const Waiting& a, const Waiting& b) { return a.before(b); });
+}
+
+// It would have taken longer: that is known of it, and must not be lost. But where nothing at all has come since it was
+// asked, it may be that nothing will: until something does, the request counts as one that waits. Of an endpoint that
+// is doubted nothing is learned: it would look slow for having been dead.
+void HealthWatch::given_up(EndpointState& endpoint, lifecycle::RequestKind kind, base::Instant asked) {
+  if (endpoint.doubt != Doubt::none) return;
+  const base::Instant now = core_.reactor.now();
+  if (endpoint.heard >= asked) return endpoint.evidence.given_up(kind, now - asked, now);
+  endpoint.evidence.given_up_unheard(kind, asked, now);
+  if (std::ranges::find(given_up_at_, endpoint.self) == given_up_at_.end()) given_up_at_.push_back(endpoint.self);
+}
+
+// Earlier than anything is concluded, so that their answers are there then.
+void HealthWatch::ask_workers() {
+  for (auto first = waiting_.begin(); first != waiting_.end();) {
+    KindQuestion question{.kind = first->kind};
+    auto last = first;
+    for (; last != waiting_.end() && last->same_kind(*first); ++last) {
+      const EndpointState* endpoint = core_.endpoints->find(last->endpoint);
+      if (endpoint == nullptr || question.silent.size() == KindSurvey::silent_max) continue;
+      question.backend_of = endpoint->identity;
+      if (std::ranges::find(question.silent, endpoint->identity) == question.silent.end())
+        question.silent.push_back(endpoint->identity);
+    }
+    if (!question.silent.empty()) survey_.want(first->view, question);
+    first = last;
+  }
+}
+
+void HealthWatch::answer(std::size_t asker, Handle view, const KindQuestion& question) {
+  const Siblings& siblings = core_.siblings;
+  if (!siblings.post) return;
+  siblings.post(asker, [view, kind = question.kind, self = siblings.self, report = report_on(question)](
+                           Worker& worker) mutable { worker.health().take(view, kind, self, std::move(report)); });
+}
+
+KindReport HealthWatch::report_on(const KindQuestion& question) const {
+  KindReport report;
+  const EndpointState* any = core_.endpoints->find_identity(question.backend_of);
+  if (any == nullptr) return report;
+  const BackendView& view = core_.endpoints->view(any->view);
+  std::unordered_set<std::uint64_t> owing;
+  const bool recent = core_.reactor.now() - looked_at_ < 2 * look_interval;  // no looks while nothing is under way
+  for (const Waiting& each : waiting_) {
+    if (!recent) break;
+    const bool asked_about = each.view == any->view && each.kind == question.kind;
+    const EndpointState* endpoint = asked_about ? core_.endpoints->find(each.endpoint) : nullptr;
+    if (endpoint == nullptr || each.waited <= view.evidence.silence.after) continue;
+    owing.insert(endpoint->identity);
+    if (report.waits.size() < KindReport::waits_max)
+      report.waits.push_back({.endpoint = endpoint->identity, .asked = looked_at_ - each.waited});
+  }
+  for (const Handle handle : view.endpoints) {
+    const EndpointState* endpoint = core_.endpoints->find(handle);
+    const KindEvidence* known = endpoint == nullptr ? nullptr : endpoint->evidence.find(question.kind);
+    if (known != nullptr) report.times.add(known->times);
+    if (endpoint != nullptr && std::ranges::find(question.silent, endpoint->identity) != question.silent.end()) {
+      report.silent.push_back({.identity = endpoint->identity,
+                               .times = known == nullptr ? AnswerTimes{} : known->times,
+                               .heard = endpoint->heard});
+    } else if (known != nullptr && !owing.contains(endpoint->identity)) {
+      report.answered = std::max(report.answered, known->asked_latest);
+    }
+  }
+  return report;
+}
+
+void HealthWatch::look_for_silent() {
+  core_.exchanges->for_each([&](Handle, const Exchange& exchange) {
+    EndpointState* endpoint = core_.endpoints->find(exchange.endpoint);
+    if (endpoint != nullptr) endpoint->heard = std::max(endpoint->heard, exchange.heard);
+  });
+  for (const Trials& trials : trials_) {
+    const EndpointState* endpoint = core_.endpoints->find(trials.endpoint);
+    if (endpoint != nullptr && endpoint->heard > endpoint->silent_since)
+      report({endpoint->identity, Finding::Kind::heard});
+  }
+  doubted_.clear();
+  find_waiting();
+  ask_workers();
+  for (auto first = waiting_.cbegin(); first != waiting_.cend();) {
+    const auto last =
+        std::find_if(first, waiting_.cend(), [&](const Waiting& each) { return !each.same_kind(*first); });
+    weigh_kind(on_all_workers({first, last}));
+    first = last;
+  }
+  for (const Doubted& each : doubted_) {
+    if (each.surprise < worth_a_trial) continue;
+    const EndpointState* endpoint = core_.endpoints->find(each.endpoint);
+    if (endpoint == nullptr) continue;
+    report({.identity = endpoint->identity, .kind = Finding::Kind::silent, .surprise = each.surprise});
+  }
+}
+
+// Of those that wait for too long, here and on the workers that have said so; the longest waits first.
+std::vector<HealthWatch::Waiting> HealthWatch::on_all_workers(std::span<const Waiting> here) const {
+  const Waiting& first = here.front();
+  const base::Duration after = core_.endpoints->view(first.view).evidence.silence.after;
+  std::vector<Waiting> all(here.begin(), here.end());
+  const KindReport* others = survey_.find(first.view, first.kind);
+  if (others != nullptr) {
+    for (Waiting& each : all) {
+      const EndpointState* endpoint = core_.endpoints->find(each.endpoint);
+      const KindReport::Endpoint* there = endpoint == nullptr ? nullptr : others->find(endpoint->identity);
+      each.overtaken = each.overtaken || (there != nullptr && looked_at_ - each.waited < there->heard);
+    }
+    for (const KindReport::Wait& wait : others->waits) {
+      const EndpointState* endpoint = core_.endpoints->find_identity(wait.endpoint);
+      if (endpoint != nullptr && endpoint->view == first.view)
+        all.push_back({first.view, endpoint->self, first.kind, looked_at_ - wait.asked, wait.asked < endpoint->heard});
+    }
+    std::ranges::sort(all, [](const Waiting& a, const Waiting& b) { return a.before(b); });
+  }
+  std::erase_if(all, [after](const Waiting& each) { return each.waited <= after; });
+  return all;
+}
+
+// Requests of one kind, at all endpoints of one backend, the longest waits first.
+void HealthWatch::weigh_kind(std::span<const Waiting> kind) {
+  if (kind.empty()) return;
+  const BackendView& view = core_.endpoints->view(kind.front().view);
+  const KindReport* others = survey_.find(kind.front().view, kind.front().kind);
+  const auto heard = [&](const EndpointState& endpoint) {
+    const KindReport::Endpoint* there = others == nullptr ? nullptr : others->find(endpoint.identity);
+    return there == nullptr ? endpoint.heard : std::max(endpoint.heard, there->heard);
+  };
+  const base::Instant answered = answered_elsewhere(view, kind);
+  const auto counts = [&](const Waiting& each) { return !each.overtaken && looked_at_ - each.waited < answered; };
+  std::vector<Handle> silent;
+  for (const Waiting& each : kind) {
+    if (!counts(each) || std::ranges::find(silent, each.endpoint) != silent.end()) continue;
+    const EndpointState* endpoint = core_.endpoints->find(each.endpoint);
+    const bool quiet = endpoint != nullptr && looked_at_ - heard(*endpoint) > view.evidence.silence.after;
+    if (quiet) silent.push_back(each.endpoint);
+  }
+  if (silent.empty()) return;
+  for (const Handle handle : silent) {
+    auto known = std::ranges::find(doubted_, handle, &Doubted::endpoint);
+    if (known == doubted_.end()) known = doubted_.insert(doubted_.end(), {.endpoint = handle});
+    known->requests += static_cast<std::uint32_t>(
+        std::ranges::count_if(kind, [&](const Waiting& each) { return each.endpoint == handle && counts(each); }));
+    if (const EndpointState* endpoint = core_.endpoints->find(handle); endpoint != nullptr)
+      known->surprise += surprise_at(*endpoint, kind, answered);
+  }
+}
+
+// Siblings that owe no answer of this kind have answered requests that were asked up to then. Where all are slow, they
+// have not answered what was asked as late as what waits here.
+base::Instant HealthWatch::answered_elsewhere(const BackendView& view, std::span<const Waiting> kind) const {
+  const KindReport* others = survey_.find(kind.front().view, kind.front().kind);
+  bool asked_about_all = others != nullptr;
+  std::vector<std::uint32_t> owing;
+  for (const Waiting& each : kind) {
+    if (each.overtaken) continue;
+    owing.push_back(each.endpoint.slot);
+    const EndpointState* endpoint = core_.endpoints->find(each.endpoint);
+    asked_about_all = asked_about_all && endpoint != nullptr && others->find(endpoint->identity) != nullptr;
+  }
+  std::ranges::sort(owing);
+  base::Instant last = asked_about_all ? others->answered : base::Instant{};
+  for (const Handle handle : view.endpoints) {
+    const EndpointState* endpoint = core_.endpoints->find(handle);
+    const KindEvidence* known = endpoint == nullptr ? nullptr : endpoint->evidence.find(kind.front().kind);
+    if (known != nullptr && !std::ranges::binary_search(owing, handle.slot)) last = std::max(last, known->asked_latest);
+  }
+  return last;
+}
+
+double HealthWatch::surprise_at(const EndpointState& endpoint, std::span<const Waiting> kind,
+                                base::Instant answered) const {
+  const AnswerTimes all = times_of(endpoint.view, kind.front().kind);
+  const KindEvidence* known = endpoint.evidence.find(kind.front().kind);
+  AnswerTimes own = known == nullptr ? AnswerTimes{} : known->times;
+  double sum = 0;
+  std::uint32_t late = 0, late_here = 0;
+  if (const KindReport* others = survey_.find(endpoint.view, kind.front().kind); others != nullptr) {
+    if (const KindReport::Endpoint* there = others->find(endpoint.identity); there != nullptr) own.add(there->times);
+  }
+  for (const Waiting& each : kind) {
+    const bool here = each.endpoint == endpoint.self;
+    if (here && !each.overtaken && looked_at_ - each.waited < answered)
+      sum += lifecycle::surprise_of_wait(each.waited, own, late_here, all, late);
+    late += 1;
+    late_here += here ? 1 : 0;
+  }
+  return sum;
+}
+
+AnswerTimes HealthWatch::times_of(Handle view, lifecycle::RequestKind kind) const {
+  AnswerTimes sum;
+  for (const Handle handle : core_.endpoints->view(view).endpoints) {
+    const EndpointState* endpoint = core_.endpoints->find(handle);
+    const KindEvidence* known = endpoint == nullptr ? nullptr : endpoint->evidence.find(kind);
+    if (known != nullptr) sum.add(known->times);
+  }
+  if (const KindReport* others = survey_.find(view, kind); others != nullptr) sum.add(others->times);
+  return sum;
+}
+
+void HealthWatch::forget_doubt(EndpointState& endpoint) {
+  endpoint.doubt = Doubt::none;
+  std::erase_if(trials_, [&](const Trials& trials) { return trials.endpoint == endpoint.self; });
+}
+
+void HealthWatch::follow_doubt(EndpointState& endpoint, const HealthNews& news) {
+  const Doubt doubt = news.doubt;
+  const Doubt before = std::exchange(endpoint.doubt, doubt);
+  if (before == doubt) return;
+  const base::Instant now = core_.reactor.now();
+  const base::Duration after = core_.endpoints->view(endpoint.view).evidence.silence.after;
+  if (before == Doubt::none) endpoint.silent_since = std::max(endpoint.heard, now - after);
+  if (doubt == Doubt::confirmed) {
+    endpoint.confirmed_at = now;
+    endpoint.evidence.forget_given_up();
+  }
+  if (before == Doubt::none)
+    trials_.push_back({.endpoint = endpoint.self, .next = now, .compare_at = now + trial_wait, .until = {}});
+  if (doubt != Doubt::none) return;
+  forget_doubt(endpoint);
+  // Some worker has heard it, or nothing could be found out: what has waited until now says nothing about what comes.
+  endpoint.heard = std::max(endpoint.heard, now);
+  // Only by an answer: what was restarted in between has not survived its silence.
+  if (before != Doubt::confirmed || !news.heard) return;
+  const base::Duration silence = now - endpoint.silent_since;
+  endpoint.survived = now < endpoint.survived_until ? std::max(endpoint.survived, silence) : silence;
+  endpoint.survived_until = now + remembered;
+}
+
+// Before it is confirmed as many as decide it, if none of them is answered; then one now and then, to see it come back.
+std::optional<HealthWatch::Trial> HealthWatch::trial(Handle view_handle, lifecycle::RequestKind kind) {
+  if (trials_.empty()) return {};
+  const base::Instant now = core_.reactor.now();
+  const BackendView& view = core_.endpoints->view(view_handle);
+  for (Trials& trials : trials_) {
+    EndpointState* endpoint = core_.endpoints->find(trials.endpoint);
+    if (endpoint == nullptr || endpoint->view != view_handle || endpoint->draining() || now < trials.next) continue;
+    if (endpoint->weight == 0 || !view.evidence.silence.on) continue;  // no new work, or no trials, said the operator
+    if (endpoint->health == lifecycle::Health::down) continue;         // checks or probes ask it
+    if (endpoint->standing() == lifecycle::Standing::unavailable || !core_.endpoints->has_room(*endpoint)) continue;
+    const AnswerTimes known = times_of(view_handle, kind);
+    if (known.answers() < lifecycle::answers_min)
+      survey_.want(view_handle, {.backend_of = endpoint->identity, .kind = kind, .silent = {endpoint->identity}});
+    const auto plan = lifecycle::plan_trial(known, view.evidence.silence.trial);
+    if (!plan) continue;
+    if (endpoint->doubt == Doubt::confirmed) {
+      trials.next = now + trial_interval;
+    } else {
+      std::erase_if(trials.until, [now](base::Instant until) { return until <= now; });
+      const auto enough = static_cast<std::size_t>(trials_surprise / plan->surprise) + 1;
+      if (trials.until.size() >= std::min(enough, trials_max)) continue;
+      trials.until.push_back(now + plan->time);
+    }
+    endpoint->tally.trials += 1;
+    return Trial{trials.endpoint, *plan};
+  }
+  return {};
+}
+
+void HealthWatch::trial_failed(Handle handle, const TrialPlan& plan) {
+  EndpointState* endpoint = core_.endpoints->find(handle);
+  if (endpoint == nullptr) return;  // a request that was compared may outlive it
+  endpoint->tally.trials_failed += 1;
+  report({.identity = endpoint->identity, .kind = Finding::Kind::trial_failed, .surprise = plan.surprise});
+}
+
+// A PING is a test in the endpoint's own protocol. What waited through it on that connection and can be repeated
+// leaves, unless later bytes of the endpoint have overtaken it or its kind is known to be slow.
+void HealthWatch::ping_unanswered(const BackendConnection& connection, bool first) {
+  EBB_FIND(endpoint, core_.endpoints->find(connection.endpoint));
+  if (first && endpoint.doubt != Doubt::none) {
+    report({.identity = endpoint.identity,
+            .kind = Finding::Kind::trial_failed,
+            .surprise = lifecycle::Verdict::check_surprise});
+  }
+  const base::Instant now = core_.reactor.now();
+  const lifecycle::SilenceLimits limits;
+  const Handle self = connection.self;
+  const std::uint32_t moved = core_.exchanges->leave_silent(endpoint.self, [&](const Exchange& exchange) {
+    if (exchange.back != core_.h2_backends || core_.h2_backends->connection_of(exchange.backend) != self) return false;
+    const base::Duration waited = now - exchange.asked;
+    if (waited < limits.before_ping || exchange.asked < endpoint.heard) return false;
+    const AnswerTimes known = times_of(endpoint.view, exchange.kind);
+    return known.answers() < lifecycle::answers_min ||
+           lifecycle::chance_of_longer(known, waited, 0) <= lifecycle::trial_chance_max;
+  });
+  relieved(connection.endpoint, moved);
+}
+
+void HealthWatch::relieve() {
+  std::erase_if(trials_, [this](const Trials& trials) { return core_.endpoints->find(trials.endpoint) == nullptr; });
+  std::vector<Handle> confirmed;
+  for (Trials& trials : trials_) {
+    const EndpointState* endpoint = core_.endpoints->find(trials.endpoint);
+    if (endpoint == nullptr || !core_.endpoints->view(endpoint->view).evidence.silence.on) continue;
+    if (endpoint->doubt == Doubt::doubted) {
+      compare(trials, *endpoint);
+      continue;
+    }
+    const bool silent = endpoint->doubt == Doubt::confirmed;
+    if (silent && endpoint->heard <= endpoint->confirmed_at) confirmed.push_back(trials.endpoint);
+  }
+  for (const Handle handle : confirmed) {
+    if (const EndpointState* endpoint = core_.endpoints->find(handle); endpoint != nullptr) relieve(*endpoint);
+  }
+}
+
+bool HealthWatch::surely_doubted(Handle endpoint) const {
+  const auto known = std::ranges::find(doubted_, endpoint, &Doubted::endpoint);
+  return known != doubted_.end() && known->surprise >= surely_doubtful && known->requests >= waiting_min;
+}
+
+// No request comes that it could be tried with: perhaps all clients wait for it. One of theirs that is overdue and can
+// be repeated is asked elsewhere. If the answer comes as soon as usual, that is as good as a trial.
+void HealthWatch::compare(Trials& trials, const EndpointState& endpoint) {
+  std::erase_if(trials.until, [this](base::Instant until) { return until <= looked_at_; });
+  if (looked_at_ < trials.compare_at || !trials.until.empty() || !surely_doubted(endpoint.self)) return;
+  trials.compare_at = looked_at_ + trial_interval;
+  const Handle self = endpoint.self;  // it may leave for good with its last request
+  const BackendView& view = core_.endpoints->view(endpoint.view);
+  std::unordered_map<lifecycle::RequestKind, std::optional<TrialPlan>> plans;
+  std::vector<std::pair<Handle, TrialPlan>> fit;
+  core_.exchanges->for_each([&](Handle handle, const Exchange& exchange) {
+    if (exchange.endpoint != endpoint.self || fit.size() == comparable_max) return;
+    if (!exchange.life.is(lifecycle::ExchangeLife::State::awaiting) || !wire::idempotent(exchange.method)) return;
+    const auto [found, added] = plans.try_emplace(exchange.kind);
+    if (added)
+      found->second = lifecycle::plan_trial(times_of(endpoint.view, exchange.kind), view.evidence.silence.trial);
+    if (found->second && looked_at_ - exchange.asked > view.evidence.silence.after)
+      fit.emplace_back(handle, *found->second);
+  });
+  for (const auto& [handle, plan] : fit) {
+    if (core_.exchanges->compare(self, handle, plan)) return relieved(self, 1);
+  }
+}
+
+// What can be repeated leaves a confirmed silence if it is overdue for its kind. A request that is slow by nature
+// stays, and the longer nothing at all comes, the less is taken for slow.
+void HealthWatch::relieve(const EndpointState& endpoint) {
+  const Handle self = endpoint.self;
+  const BackendView& view = core_.endpoints->view(endpoint.view);
+  const base::Duration silence = looked_at_ - endpoint.silent_since;
+  const base::Duration survived = survived_by(view);
+  const double chance_max = lifecycle::chance_of_stay(silence, survived, endpoint.order.concurrent());
+  // One that handles requests one after another, and whose like have come back after such a time, may work on the
+  // first.
+  const bool keeps_first = silence < 2 * survived && !endpoint.order.concurrent();
+  const base::Instant first = keeps_first ? first_asked(self) : base::Instant{};
+  std::unordered_map<lifecycle::RequestKind, AnswerTimes> known;
+  const std::uint32_t moved = core_.exchanges->leave_silent(self, [&](const Exchange& exchange) {
+    const base::Duration waited = looked_at_ - exchange.asked;
+    if (waited < view.evidence.silence.trial || exchange.asked == first) return false;
+    const auto [found, added] = known.try_emplace(exchange.kind);
+    if (added) found->second = times_of(endpoint.view, exchange.kind);
+    return lifecycle::chance_of_longer(found->second, waited, 0) <= chance_max;
+  });
+  relieved(self, moved);
+}
+
+base::Duration HealthWatch::survived_by(const BackendView& view) const {
+  base::Duration longest{};
+  for (const Handle handle : view.endpoints) {
+    const EndpointState* endpoint = core_.endpoints->find(handle);
+    const bool lately = endpoint != nullptr && looked_at_ < endpoint->survived_until;
+    if (lately) longest = std::max(longest, endpoint->survived);
+  }
+  return longest;
+}
+
+base::Instant HealthWatch::first_asked(Handle endpoint) const {
+  base::Instant first = base::Instant::max();
+  core_.exchanges->for_each([&](Handle, const Exchange& exchange) {
+    const bool waits = exchange.endpoint == endpoint && exchange.life.is(lifecycle::ExchangeLife::State::awaiting);
+    if (waits && !exchange.response_bytes) first = std::min(first, exchange.asked);
+  });
+  return first;
+}
+
+// One that had left the list is gone with its last request, and so is who would want to know.
+void HealthWatch::relieved(Handle handle, std::uint32_t moved) {
+  EndpointState* endpoint = core_.endpoints->find(handle);
+  if (moved == 0 || endpoint == nullptr) return;
+  endpoint->tally.moved += moved;
+  if (!core_.on_relief) return;
+  core_.on_relief({.backend = core_.endpoints->view(endpoint->view).name,
+                   .endpoint = std::string(core_.labels.text(endpoint->label)),
+                   .address = endpoint->address,
+                   .moved = moved,
+                   .kept = endpoint->active});
+}
+
+}  // namespace ebb::gate
