@@ -6,6 +6,7 @@ import dataclasses
 from scene import Result
 
 FAST = ("get", "fresh", "post", "sticky", "h2")
+POSTS = ("post", "quick_post", "slow_post")
 LATE_SECONDS = 1.0
 
 
@@ -50,7 +51,7 @@ def count(stage, excuse=None):
         if record.kind == "pulse":
             continue  # its requests have records of their own
         counts.requests += 1
-        if record.kind == "post" and record.outcome == "ok" and not ran[record.identity]:
+        if record.kind in POSTS and record.outcome == "ok" and not ran[record.identity]:
             record.outcome = "not-run"
         if record.outcome == "early":
             counts.early += 1

@@ -2,6 +2,7 @@
 
 import asyncio
 import base64
+import contextlib
 import os
 import re
 
@@ -157,6 +158,22 @@ async def tunnel(port, seconds, period, know, **fields):
             await asyncio.sleep(period)
         connection.writer.write(frame(CLOSE, b"\x03\xe8", os.urandom(4)))
         await echo_of(connection, b"\x03\xe8")
+    finally:
+        connection.close()
+
+
+async def quiet_tunnel(port, times, pause, know):
+    """A WebSocket that gets an echo and then waits, hearing all the while whether it is ended."""
+    connection, pod = await open_websocket(port)
+    know(pod)
+    try:
+        for number in range(times):
+            connection.writer.write(frame(TEXT, f"message {number}".encode(), os.urandom(4)))
+            await echo_of(connection, f"message {number}".encode())
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(pause):
+                    await echo_of(connection, b"")
+                    raise Failure("mismatch")
     finally:
         connection.close()
 

@@ -15,6 +15,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 BINARY = pathlib.Path(os.environ.get("EBBGATE", ROOT / "build" / "ebbgate"))
 # What a careful user writes; everything else is the default.
 SERVICE = {"sticky": {"cookie": "ebb"}, "health": {"http": "/healthz"}}
+DEFAULTS_ONLY = ("slow", "unchecked")  # families that write nothing
 FOR_FAMILY = {"slow-start": {"slow_start": "5s"}, "tunnels": {"drain": {"deadline": "5s"}},
               # The limit is each worker's; the scene's clients count on one worker.
               "disabled": {"drain": {"deadline": "8s"}, "endpoint_limits": {"requests": LIMIT}}}
@@ -35,7 +36,7 @@ class Ebbgate(Contestant):
         self.many = [(backend, [self.endpoint(name, pod) for name, pod in two]) for backend, two in many(pods)] if family == "churn" else []
         self.limits = LIMITS.get(family, {})
         self.workers = 1 if family == "disabled" else 2
-        self.leave_out_the_unknown({"runtime": str(self.runtime), "audit": {"every": "2s"}}, {**SERVICE, **FOR_FAMILY.get(family, {})})
+        self.leave_out_the_unknown({"runtime": str(self.runtime), "audit": {"every": "2s"}}, {**({} if family in DEFAULTS_ONLY else SERVICE), **FOR_FAMILY.get(family, {})})
         self.write()
         self.launch(BINARY, "run", "-c", self.file)
         self.await_admin()

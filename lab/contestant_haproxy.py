@@ -58,7 +58,7 @@ class Haproxy(Contestant):
     def start(self, pods, family):
         self.socket = self.directory / "haproxy.sock"
         self.deleting = []
-        deadly = self.tuned and family in ("deaths", "million")
+        deadly = self.tuned and family in ("deaths", "million", "slow")
         self.check = ("check inter 500ms fall 2 rise 2 tcp-ut 2s on-marked-down shutdown-sessions" if deadly
                       else "check inter 250ms fall 1 rise 1" if self.tuned else "check inter 2s fall 3")
         self.check += {"slow-start": " slowstart 5s", "disabled": f" maxconn {LIMIT}"}.get(family, "")

@@ -15,9 +15,10 @@ import random
 import sys
 import time
 
-from client import Failure, Http1, Pool, cookie_of, silent_tunnel, tunnel
+from client import Failure, Http1, Pool, cookie_of, quiet_tunnel, silent_tunnel, tunnel
 from client_http2 import Connections
 from ports import GRPC, HTTP2, LEAKY_ADDRESS, WEB
+from stage import ENDLESS
 
 DOWNLOAD_BYTES, DOWNLOAD_PACE = 100 << 20, 25 << 20
 CROWD_PER_SECOND, CROWD_PER_CONNECTION = 1000, 80
@@ -173,6 +174,29 @@ class Load:
                 pass
             raise Failure("ended")
 
+    async def quiet(self, identity, know):
+        """A response that says something, then nothing for seconds, and so on."""
+        pause = random.uniform(*self.spec["pause_seconds"])
+        async with self.begun(f"/quiet?count=3&ms={1000 * pause:.0f}&id={identity}", know) as connection:
+            async for _ in connection.chunks():
+                pass
+
+    async def hush(self, _, know):
+        """The same as a WebSocket."""
+        pause = random.uniform(*self.spec["pause_seconds"])
+        await quiet_tunnel(WEB, 3, pause, know)
+
+    def shaped(self, method, path, least_ms, most_ms):
+        """Requests that take from `least_ms` to `most_ms`; the pods are told by the query, so that a path says nothing of it."""
+        pool = Pool(WEB)
+
+        async def work(identity, know):
+            body = identity.encode() * 10 if method == "POST" else b""
+            target = f"{path}?ms={random.randint(least_ms, most_ms)}&id={identity}"
+            await self.exchange(pool, know, method, target, body, expected=body or None)
+
+        return work
+
     async def download(self, identity, know):
         async with self.begun(f"/download?bytes={DOWNLOAD_BYTES}&id={identity}", know) as connection:
             await connection.read_slowly(DOWNLOAD_BYTES, DOWNLOAD_PACE)
@@ -201,22 +225,24 @@ class Load:
     def begin(self):
         timeout = self.spec["timeout"]
         for kind, amount in self.spec["classes"].items():
-            if kind == "sticky":
+            if kind in self.spec.get("shapes", ()):
+                works = [self.at_rate(kind, amount, self.shaped(*self.spec["shapes"][kind]), timeout)]
+            elif kind == "sticky":
                 works = [self.one_after_another(f"sticky{number}", self.sticky_client(number), 0.2, timeout) for number in range(amount)]
             elif kind in ("crowd", "crowd_http2"):
                 works = [self.soon(number / CROWD_PER_SECOND, kind, getattr(self, kind)) for number in range(amount)]
-            elif kind in ("ws", "grpc", "download", "stream"):
-                work = {"ws": self.ws, "grpc": self.grpc_chat, "download": self.download, "stream": self.stream}[kind]
-                works = [self.one_after_another(kind, work, 0.1, 3600 if kind == "stream" else 60) for _ in range(amount)]
+            elif kind in ("ws", "grpc", "download", "stream", "quiet", "hush"):
+                work = self.grpc_chat if kind == "grpc" else getattr(self, kind)
+                works = [self.one_after_another(kind, work, 0.1, 3600 if kind in ENDLESS else 60) for _ in range(amount)]
             else:
                 works = [self.at_rate(kind, amount, getattr(self, kind), timeout)]
-            (self.endless if kind in ("stream", "crowd", "crowd_http2") else self.loops).update(map(asyncio.ensure_future, works))
+            (self.endless if kind in (*ENDLESS, "crowd", "crowd_http2") else self.loops).update(map(asyncio.ensure_future, works))
 
     async def finish(self):
-        """Lets what runs end, except streams, which have no end of their own."""
+        """Lets what runs end, except streams and quiet tunnels."""
         self.stopping.set()
         if ending := self.running | self.loops:
-            await asyncio.wait(ending, timeout=PATIENCE_SECONDS)
+            await asyncio.wait(ending, timeout=self.spec.get("patience", PATIENCE_SECONDS))
         rest = self.running | self.loops | self.endless
         for task in rest:
             task.cancel()

@@ -1,12 +1,14 @@
 #!/usr/bin/python3
 """A pod: a small HTTP server with the manners of real applications, and their illnesses on command.
 
-    pod.py NAME ADDRESS PORT JOURNAL [--grace SECONDS] [--idle MILLISECONDS]
+    pod.py NAME ADDRESS PORT JOURNAL [--grace SECONDS] [--idle MILLISECONDS] [--cold SECONDS] [--serial 1]
 
-SIGTERM: stops accepting, closes idle connections, finishes what runs, ends when all is done or the grace is over. Every
-POST that was read to its end is in the journal ("ran ID"), and so is every request that lay unread in the socket of a
-connection at the moment it was closed ("swallowed ID"): what a dying process took and did not answer. Standard input
-takes one word a line: the fault to suffer from.
+SIGTERM: stops accepting, closes idle connections, finishes what runs, ends when all is done or the grace is over.
+Standard input takes one word a line: the fault to suffer from.
+
+The journal has a line for each request that was read to its end: "ran ID" of a POST, "got ID" of another method; and
+"slow ID" if the pod itself makes that request wait for a second or more. "swallowed ID" names a request that lay unread
+in the socket of a connection at the moment it was closed: what a dying process took and did not answer.
 """
 
 import argparse
@@ -24,6 +26,7 @@ from pod_websocket import WebSocket
 
 FAULTS = ("none", "hang", "gray", "reset")
 CHUNK = bytes(range(256)) * 256  # 64 KiB
+SLOW_SECONDS = 1.0
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 
 
@@ -35,9 +38,17 @@ class Pod:
         self.draining = False
         self.connections = set()
         self.server = None
+        self.cold_seconds, self.warm_at = options.cold, None
+        self.turn = asyncio.Lock() if options.serial else contextlib.nullcontext()
 
     def note(self, what, identity):
         os.write(self.journal, f"{what} {identity}\n".encode())
+
+    def until_warm(self):
+        """Seconds. The first request starts what a new process has to do before it can answer anything."""
+        now = asyncio.get_running_loop().time()
+        self.warm_at = self.warm_at or now + self.cold_seconds
+        return self.warm_at - now
 
     def suffers(self, path):
         return self.fault == "hang" or (self.fault == "gray" and path != "/healthz")
@@ -138,8 +149,8 @@ class Connection(asyncio.Protocol):
         asked = dict(urllib.parse.parse_qsl(url.query))
         if self.pod.fault == "reset":
             return self.reset()
-        if method == "POST":
-            self.pod.note("ran", asked.get("id", "none"))
+        if "id" in asked or method == "POST":
+            self.pod.note("ran" if method == "POST" else "got", asked.get("id", "none"))
         self.work = asyncio.ensure_future(self.serve(url.path, asked, head, rest[:size]))
 
     async def serve(self, path, asked, head, body):
@@ -149,16 +160,25 @@ class Connection(asyncio.Protocol):
             if self.buffer:
                 self.upgraded.received(self.buffer)
             return
-        if wait := int(asked.get("ms", "0")):
-            await asyncio.sleep(wait / 1000)
-            await self.while_healthy(path)
         if path == "/pieces":
             await self.pieces(int(asked["count"]))
+        elif path == "/quiet":
+            await self.quiet(int(asked["count"]), int(asked["ms"]) / 1000)
         elif path == "/download":
             await self.download(int(asked["bytes"]))
         else:
-            self.head(f"Content-Length: {len(body or CHUNK[:200])}", body or CHUNK[:200])
+            async with self.pod.turn:
+                await self.think(path, asked)
+                self.head(f"Content-Length: {len(body or CHUNK[:200])}", body or CHUNK[:200])
         self.done()
+
+    async def think(self, path, asked):
+        wait = max(int(asked.get("ms", "0")) / 1000, self.pod.until_warm())
+        if wait >= SLOW_SECONDS and "id" in asked:
+            self.pod.note("slow", asked["id"])
+        if wait > 0:
+            await asyncio.sleep(wait)
+            await self.while_healthy(path)
 
     async def while_healthy(self, path):
         if self.pod.suffers(path):
@@ -177,6 +197,18 @@ class Connection(asyncio.Protocol):
             sent += 1
             await asyncio.sleep(0.1)
             await self.while_healthy("/pieces")
+        self.transport.write(b"0\r\n\r\n")
+
+    async def quiet(self, count, pause):
+        """A few chunks in half a second, then nothing for a while; so many times."""
+        self.head("Transfer-Encoding: chunked")
+        for _ in range(count):
+            for _ in range(5):
+                self.transport.write(b"8\r\nmessage\n\r\n")
+                await asyncio.sleep(0.1)
+                await self.while_healthy("/quiet")
+            await asyncio.sleep(pause)
+            await self.while_healthy("/quiet")
         self.transport.write(b"0\r\n\r\n")
 
     async def download(self, size):
@@ -236,6 +268,8 @@ async def main():
     parser.add_argument("journal")
     parser.add_argument("--grace", type=float, default=12)
     parser.add_argument("--idle", type=int, default=0, help="milliseconds until an idle connection is closed; 0 is never")
+    parser.add_argument("--cold", type=float, default=0, help="seconds, from its first request, until it answers any")
+    parser.add_argument("--serial", type=int, default=0, help="1: handles one request at a time; streams and tunnels run beside it")
     options = parser.parse_args()
     pod, loop = Pod(options), asyncio.get_running_loop()
     pod.server = await loop.create_server(lambda: Connection(pod), options.address, options.port, backlog=1024)

@@ -96,14 +96,15 @@ class Pods:
         fresh = [self.spawn(**options) for _ in range(count)]
         return [self.await_ready(pod) for pod in fresh]
 
-    def journals(self):
-        """(how often each POST ran, the requests that were swallowed)"""
-        ran, swallowed = collections.Counter(), set()
+    def noted(self, word):
+        """How often pods have noted this word of each request."""
+        counted = collections.Counter()
         for pod in self.all:
             for line in pod.journal.read_text().splitlines() if pod.journal.exists() else ():
                 what, identity = line.split(" ", 1)
-                if what == "ran":
-                    ran[identity] += 1
-                else:
-                    swallowed.add(identity)
-        return ran, swallowed
+                counted[identity] += what == word
+        return +counted
+
+    def journals(self):
+        """(how often each POST ran, the requests that were swallowed)"""
+        return self.noted("ran"), set(self.noted("swallowed"))

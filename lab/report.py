@@ -23,4 +23,4 @@ def as_data(scene, rows):
 
 def print_list(scenes):
     for scene in scenes:
-        print(f"{scene.name:18}{scene.title}  [{' '.join(scene.contestants)}]")
+        print(f"{scene.name:26}{scene.title}  [{' '.join(scene.contestants)}]")

@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import os
 import pathlib
 import subprocess
 import sys
@@ -15,6 +16,7 @@ MIXED = {"get": 100, "fresh": 40, "post": 60, "slow": 2, "h2": 30, "sticky": 12,
 FAULTY = {"get": 180, "fresh": 40, "post": 80, "long": 1, "stream": 6}
 
 CLIENT_SECONDS = 20  # after which a client gives up
+ENDLESS = ("stream", "quiet", "hush")  # what may be open when the load ends
 
 
 class Stage:
@@ -38,12 +40,13 @@ class Stage:
             stack.callback(self.pods.__exit__)
             stack.callback(self.contestant.stop)
 
-    def open(self, count, classes, family, settle=1.5, pod_options=None):
-        """Pods, contestant and load, in this order; returns when everything runs warm."""
-        pods = self.pods.start(count, **(pod_options or {}))
+    def open(self, count, classes, family, settle=1.5, pod_options=None, first=None, **load):
+        """Pods, contestant and load, in this order; returns when everything runs warm. The first pod may have options
+        of its own; `load` is more for its specification."""
+        pods = [*self.pods.start(1, **(first or pod_options or {})), *self.pods.start(count - 1, **(pod_options or {}))]
         self.contestant.start(pods, family)
         specification = {"classes": classes, "records": str(self.directory / "records.json"), "timeout": CLIENT_SECONDS,
-                         "tunnel_seconds": 3 if self.short else 8}
+                         "tunnel_seconds": 3 if self.short else 8, **load}
         self.load = subprocess.Popen(self.fabric.bound("gate", sys.executable, LOAD, json.dumps(specification)), stdin=subprocess.PIPE,
                                      stdout=subprocess.PIPE, stderr=open(self.directory / "load.stderr", "wb"), start_new_session=True)
         if self.load.stdout.readline() != b"started\n":
@@ -60,6 +63,18 @@ class Stage:
         self.load.stdout.close()
         self.records = [Record(*one) for one in json.loads((self.directory / "records.json").read_text())]
         return self.records
+
+    @contextlib.contextmanager
+    def busy(self):
+        """While this holds, every core has something else to do, at the priority of everybody."""
+        burners = [subprocess.Popen(self.fabric.bound("gate", "sh", "-c", "while :; do :; done"), stdin=subprocess.DEVNULL)
+                   for _ in range(os.cpu_count() or 1)]
+        try:
+            yield
+        finally:
+            for burner in burners:
+                burner.kill()
+                burner.wait()
 
     @contextlib.contextmanager
     def nothing_serves(self):
@@ -81,5 +96,5 @@ class Record:
 
     @property
     def failed(self):
-        """A stream without end is still open at the end; everything else should not be."""
-        return self.outcome != "ok" and not (self.kind == "stream" and self.outcome == "open")
+        """Streams are still open at the end; everything else should not be."""
+        return self.outcome != "ok" and not (self.kind in ENDLESS and self.outcome == "open")

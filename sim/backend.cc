@@ -1,5 +1,6 @@
 #include "sim/backend.h"
 
+#include <algorithm>
 #include <charconv>
 #include <utility>
 
@@ -33,6 +34,7 @@ void Backend::open() {
 
 void Backend::refuse() {
   if (!port_) return;
+  ledger_.unwell(backend_);
   ledger_.swallowed(backend_, network_.close_port(port_));
   port_ = {};
 }
@@ -80,8 +82,9 @@ void Backend::act(base::Handle handle) {
   if (ill_ != Ill::mute) write(*connection);
   connection = connections_.find(handle);
   if (connection == nullptr || !network_.finished(connection->end) || !connection->out.empty()) return;
-  // A peer that only closed its half still gets the answer to its last request.
-  const bool owes = connection->request_over && connection->answer != Answer::written && !connection->tunnel;
+  // A peer that only closed its half still gets the answer to its last request, and the rest of a tunnel.
+  const bool owes = connection->tunnel ? world_.now() < connection->speaks_at
+                                       : connection->request_over && connection->answer != Answer::written;
   if (!owes || connection->stalled) drop(*connection, false);
 }
 
@@ -90,7 +93,7 @@ bool Backend::read(Connection& connection) {
   connection.in.push(network_.read(connection.end, habits_.read_max));
   if (network_.readable(connection.end) > 0) schedule(connection);
   if (connection.tunnel) {
-    connection.out.push(connection.in.pop(connection.in.size()));
+    if (world_.now() >= connection.speaks_at) connection.out.push(connection.in.pop(connection.in.size()));
     return true;
   }
   if (connection.in.empty()) return true;
@@ -114,7 +117,8 @@ void Backend::begin(Connection& connection) {
   connection.idle_count += 1;
   const std::uint64_t id = number_in(connection.reader.field("x-sim-id"));
   Exchange* exchange = ledger_.find(id);
-  const std::string target = "/x/" + std::to_string(id) + " ";
+  const std::string segment = exchange == nullptr ? "" : exchange->segment;
+  const std::string target = " /" + segment + "/" + std::to_string(id) + " ";
   if (exchange == nullptr || connection.reader.first_line().find(target) == std::string::npos) {
     world_.fail("a backend got a request that nobody sent: " + connection.reader.first_line());
     return;
@@ -162,8 +166,9 @@ void Backend::answer_after_thought(Connection& connection) {
   connection.answer = Answer::thinking;
   const base::Handle handle = connection.self;
   const std::uint64_t id = connection.exchange;
-  if (ledger_.find(id)->plan.slow()) ledger_.disturb(name_);
-  world_.after(ledger_.find(id)->plan.think, [this, handle, id] {
+  const Duration time = time_to_think(ledger_.find(id)->plan.think);
+  if (ResponsePlan{.think = time}.slow()) ledger_.disturb(name_);
+  world_.after(time, [this, handle, id] {
     Connection* found = connections_.find(handle);
     if (found == nullptr || found->exchange != id || network_.error(found->end) != 0) return;
     if (ill_ == Ill::frozen) {
@@ -172,6 +177,14 @@ void Backend::answer_after_thought(Connection& connection) {
     }
     answer(*found, *ledger_.find(id));
   });
+}
+
+Duration Backend::time_to_think(Duration needed) {
+  const Instant now = world_.now();
+  if (warm_at_ == Instant{}) warm_at_ = now + habits_.cold;
+  Instant done = std::max(now + needed, warm_at_);
+  if (habits_.serial) done = busy_until_ = std::max(busy_until_, now) + (done - now);
+  return done - now;
 }
 
 void Backend::answer(Connection& connection, Exchange& exchange) {
@@ -185,6 +198,7 @@ void Backend::answer(Connection& connection, Exchange& exchange) {
   const Strike strike = strikes ? exchange.plan.strike : Strike::none;
   if (strike != Strike::none) {
     ledger_.struck(exchange, strike, connection.served > 0);
+    ledger_.unwell(backend_);
     ledger_.disturb(name_);
   }
   switch (strike) {
@@ -221,8 +235,8 @@ void Backend::queue_answer(Connection& connection, const Exchange& exchange, Str
     connection.out.push("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: echo\r\nX-Sim-Id: " +
                         std::to_string(exchange.id) + "\r\nX-Sim-Endpoint: " + name_ + "\r\n\r\n");
     connection.tunnel = true;
-    connection.out.push(connection.in.pop(connection.in.size()));
-    return;
+    connection.speaks_at = world_.now() + plan.pause;
+    return pause(connection, plan.pause);
   }
   const bool bodiless = exchange.method == "HEAD" || plan.status == 204 || plan.status == 304;
   const bool closes =
@@ -245,12 +259,27 @@ void Backend::queue_answer(Connection& connection, const Exchange& exchange, Str
                                                          : After::stall;
   }
   connection.out.push(head);
+  if (plan.pause > Duration{} && connection.after != After::stall) {
+    connection.rest = body.substr(body.size() / 2);
+    body.resize(body.size() / 2);
+    pause(connection, plan.pause);
+  }
   connection.out.push(body);
+}
+
+void Backend::pause(Connection& connection, Duration time) {
+  world_.after(time, [this, handle = connection.self, id = connection.exchange] {
+    Connection* found = connections_.find(handle);
+    if (found == nullptr || found->exchange != id) return;
+    found->out.push(std::exchange(found->rest, {}));
+    schedule(*found);
+  });
 }
 
 void Backend::write(Connection& connection) {
   if (!connection.out.empty()) connection.out.drop(network_.send(connection.end, connection.out.view()));
   if (connection.answer != Answer::writing || connection.tunnel || !connection.out.empty()) return;
+  if (!connection.rest.empty()) return;
   connection.answer = Answer::written;
   switch (connection.after) {
     case After::close: return drop(connection, false);

@@ -24,6 +24,8 @@ struct BackendHabits {
   Duration accept_delay{};
   std::uint32_t backlog = 128;
   std::uint32_t read_max = 65536;
+  Duration cold{};      // from the first request of a process: it answers none before
+  bool serial = false;  // it thinks about one request at a time, also about those that nobody waits for any more
 };
 
 // What its process suffers from.
@@ -51,14 +53,8 @@ class Backend final : private Watcher {
   void lose_way(Way way);  // of the host
   void find_way();
 
-  // Requests that it has and has not answered, by connection.
-  struct InHand {
-    base::Handle connection;
-    std::uint64_t exchange;
-  };
-  std::vector<InHand> in_hand();
-  bool still_in_hand(const InHand& work) const;  // and the router has not ended it
-  bool cut_off(const InHand& work) const;
+  // Exchanges that it has, has not answered, and that the router has not let go of.
+  std::vector<std::uint64_t> in_hand();
 
   // Its endpoint left the configuration of all workers: exchanges that were sent later must not come here.
   void retire() {
@@ -80,6 +76,8 @@ class Backend final : private Watcher {
     MessageReader reader;
     ByteQueue in;
     ByteQueue out;
+    std::string rest;     // of the answer, after its pause
+    Instant speaks_at{};  // the tunnel
     std::uint64_t exchange = 0;
     std::uint64_t last_exchange = 0;
     std::uint64_t body_read = 0;
@@ -104,6 +102,8 @@ class Backend final : private Watcher {
   std::string head_of_answer(const Exchange& exchange, bool bodiless, bool closes) const;
   void take_body(Connection& connection);
   void answer_after_thought(Connection& connection);
+  Duration time_to_think(Duration needed);
+  void pause(Connection& connection, Duration time);
   void answer(Connection& connection, Exchange& exchange);
   void queue_answer(Connection& connection, const Exchange& exchange, Strike strike);
   void write(Connection& connection);
@@ -125,6 +125,8 @@ class Backend final : private Watcher {
   std::uint32_t backend_;
   Ill ill_ = Ill::none;
   bool ends_ = false;  // SIGTERM has come
+  Instant warm_at_{};
+  Instant busy_until_{};
   BackendHabits habits_;
   PortId port_;
   bool retired_ = false;

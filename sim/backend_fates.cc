@@ -11,10 +11,11 @@ constexpr std::uint32_t gray_share = 500;  // per thousand: requests that get no
 
 // Of a head that nobody has read; 0: so little of it has come that it does not say.
 std::uint64_t exchange_in(std::string_view unread) {
-  const std::size_t at = unread.find(" /x/");
+  std::size_t at = unread.find(" /");
+  if (at != std::string_view::npos) at = unread.find('/', at + 2);
   if (at == std::string_view::npos) return 0;
   std::uint64_t id = 0;
-  const auto [end, error] = std::from_chars(unread.data() + at + 4, unread.data() + unread.size(), id);
+  const auto [end, error] = std::from_chars(unread.data() + at + 1, unread.data() + unread.size(), id);
   return error == std::errc{} && end != unread.data() + unread.size() ? id : 0;
 }
 
@@ -47,6 +48,7 @@ void Backend::close_idle(Connection& connection, bool by_reset) {
 }
 
 void Backend::start() {
+  if (!port_) warm_at_ = busy_until_ = {};
   ends_ = false;
   ill_ = Ill::none;
   open();
@@ -54,6 +56,7 @@ void Backend::start() {
 
 void Backend::terminate() {
   world_.note("terminate", address_.port());
+  ledger_.unwell(backend_);
   ledger_.disturb(name_);
   ends_ = true;
   refuse();
@@ -117,29 +120,18 @@ void Backend::find_way() {
   if (network_.way_to(address_) != Way::open) network_.set_way(address_, Way::open);
 }
 
-std::vector<Backend::InHand> Backend::in_hand() {
-  std::vector<InHand> work;
-  connections_.for_each([&work](base::Handle handle, const Connection& connection) {
-    if (connection.exchange != 0 && connection.answer != Answer::written) work.push_back({handle, connection.exchange});
+std::vector<std::uint64_t> Backend::in_hand() {
+  std::vector<std::uint64_t> work;
+  connections_.for_each([this, &work](base::Handle, const Connection& connection) {
+    const bool works = connection.exchange != 0 && connection.answer != Answer::written;
+    if (works && !network_.deserted(connection.end)) work.push_back(connection.exchange);
   });
   return work;
 }
 
-bool Backend::still_in_hand(const InHand& work) const {
-  const Connection* connection = connections_.find(work.connection);
-  if (connection == nullptr || connection->exchange != work.exchange) return false;
-  const bool waits = connection->answer != Answer::written || !connection->out.empty();
-  return waits && network_.error(connection->end) == 0 && !network_.finish_seen(connection->end) &&
-         network_.readable(connection->end) == 0 && !network_.cut_off(connection->end);
-}
-
-bool Backend::cut_off(const InHand& work) const {
-  const Connection* connection = connections_.find(work.connection);
-  return connection != nullptr && network_.cut_off(connection->end);
-}
-
 // What it had begun to answer, and what may not be asked of another.
 void Backend::excuse_work(const char* why) {
+  ledger_.unwell(backend_);
   ledger_.disturb(name_);
   ledger_.fell(backend_, name_);
   ledger_.excuse_begun_at(name_, why);

@@ -67,6 +67,10 @@ void WorkerChecker::check_causes() {
     const std::uint64_t bugs = counters.closed[side][static_cast<std::size_t>(base::Cause::internal)];
     expect(bugs == 0, "nothing ends because of a bug", bugs);
   }
+  const std::uint64_t cut =
+      counters
+          .closed[static_cast<std::size_t>(base::Side::client)][static_cast<std::size_t>(base::Cause::backend_silent)];
+  expect(cut == 0, "no response or tunnel that had begun is ended by silence alone", cut);
   const std::uint64_t of_clients = closed[static_cast<std::size_t>(base::Side::client)];
   const std::uint64_t of_backends = closed[static_cast<std::size_t>(base::Side::backend)];
   expect(of_clients == counters.client_accepted, "each client connection ends with a cause",

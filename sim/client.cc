@@ -132,7 +132,7 @@ void Client::send_eagerly(const Exchange& exchange) {
 
 std::string Client::request_text(Exchange& exchange, bool last) const {
   if (exchange.due == Due::refusal) return refused_request(exchange.id);
-  std::string text = exchange.method + " /x/" + std::to_string(exchange.id) + " HTTP/1." +
+  std::string text = exchange.method + " /" + exchange.segment + "/" + std::to_string(exchange.id) + " HTTP/1." +
                      std::to_string(script_.minor) + "\r\nHost: b" + std::to_string(exchange.backend) +
                      ".test\r\nX-Sim-Id: " + std::to_string(exchange.id) + "\r\n";
   text += "X-Tenant: " + script_.from.text() + "\r\n";

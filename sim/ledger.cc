@@ -8,6 +8,9 @@ namespace {
 
 constexpr Duration time_to_hear = seconds{5};  // what a trouble has begun may end after it
 
+// Causes that the router infers: nothing that the endpoint or its kernel has said proves them.
+constexpr const char* inferred[] = {"backend_silent", "backend_dead", "backend_failing", "backend_check_failed"};
+
 }  // namespace
 
 const char* name(Strike strike) {
@@ -119,8 +122,9 @@ bool Ledger::forgiven(const Exchange& exchange) {
   if (exchange.excuse != nullptr) return true;
   const bool repeats = repeatable(exchange);
   if (fell_one_after_the_other(exchange)) return true;
-  // The slow may be taken for ill wherever they wait: see ResponsePlan::slow().
-  if (exchange.plan.slow() && exchange.attempts > retries_[exchange.backend]) return true;
+  // One is ill, and the slow may be taken for ill as well wherever they wait: see ResponsePlan::slow().
+  const bool tried = exchange.attempts > retries_[exchange.backend];
+  if (exchange.plan.slow() && tried && !well(exchange.backend)) return true;
   for (const Trouble& trouble : troubles_) {
     const bool met = trouble.backend == exchange.backend && exchange.sent_at <= trouble.until;
     const bool there = trouble.endpoint.empty() || trouble.endpoint == exchange.endpoint;
@@ -179,10 +183,19 @@ void Ledger::end(std::uint64_t id, Outcome outcome, int status) {
   pending_ -= 1;
   counts_[static_cast<std::size_t>(outcome)] += 1;
   if (exchange.due != Due::service) return judge_refusal(exchange);
+  if (outcome == Outcome::refused) judge_inference(exchange);
   if (outcome == Outcome::answered && exchange.executions == 0 && !exchange.plan.early)
     world_.fail("answered although no backend has read it: " + describe(exchange));
   const bool lost = outcome == Outcome::refused || outcome == Outcome::broken;
   if (lost && !forgiven(exchange)) world_.fail("lost without a reason: " + describe(exchange));
+}
+
+// Whatever else may excuse its loss.
+void Ledger::judge_inference(const Exchange& exchange) {
+  const bool guessed = std::ranges::find(inferred, exchange.cause) != std::end(inferred);
+  if (guessed && well(exchange.backend)) world_.fail("ended by inference, and all are well: " + describe(exchange));
+  if (exchange.cause == "backend_silent" && !exchange.idempotent)
+    world_.fail("not repeatable, and ended by silence alone: " + describe(exchange));
 }
 
 void Ledger::judge_refusal(const Exchange& exchange) {

@@ -37,10 +37,12 @@ struct ResponsePlan {
   bool early = false;           // answers before the request's body was read
   bool close_after = false;
   Duration think{};
+  Duration pause{};  // between the two halves of a body, or before a tunnel says anything
   Strike strike = Strike::none;
   std::uint32_t strikes = 1;  // so many first attempts are struck
 
-  // Some of these together may look like an endpoint that answers nobody (lifecycle/evidence.h).
+  // Some of these together may look like an endpoint that answers nobody (lifecycle/evidence.h). They may keep new work
+  // away from it for a while, and nothing else.
   bool slow() const { return think > milliseconds{900}; }
 };
 
@@ -64,6 +66,7 @@ struct Exchange {
   std::uint64_t id = 0;
   std::uint32_t backend = 0;  // index of the backend that must get it
   std::string method = "GET";
+  const char* segment = "x";  // the first of its path
   bool idempotent = true;
   bool upgrade = false;
   Due due = Due::service;
@@ -119,6 +122,11 @@ class Ledger {
   // So many connections of the backend were closed with a request in them that nobody could name.
   void swallowed(std::uint32_t backend, std::size_t count);
 
+  // Some endpoint of the backend has failed in any way at all, ended, or could not be reached. All others are well,
+  // however slow they are: nothing may be inferred about them that costs a request.
+  void unwell(std::uint32_t backend) { unwell_.insert(backend); }
+  bool well(std::uint32_t backend) const { return !excusing_all() && !unwell_.contains(backend); }
+
   // Something has happened to the endpoint that may cost it its sticky clients.
   void disturb(const std::string& endpoint) { disturbed_.insert(endpoint); }
   // An answer has come from this endpoint, and the client was (not) told to remember it.
@@ -153,6 +161,7 @@ class Ledger {
     Instant when;
   };
   void judge_refusal(const Exchange& exchange);
+  void judge_inference(const Exchange& exchange);
   bool fell_one_after_the_other(const Exchange& exchange) const;
   bool forgiven(const Exchange& exchange);
   std::string describe(const Exchange& exchange) const;
@@ -164,6 +173,7 @@ class Ledger {
   std::vector<Swallowed> swallowed_;
   std::vector<Fall> falls_;
   std::set<std::string> disturbed_;  // endpoints
+  std::set<std::uint32_t> unwell_;   // backends
   std::uint64_t pending_ = 0;
   std::uint64_t counts_[5] = {};
   const char* excuse_all_ = nullptr;

@@ -44,7 +44,7 @@ std::string again(std::uint64_t seed) {
 
 std::unique_ptr<Scenario> make_scenario(std::uint64_t seed) {
   if (chosen_scene == nullptr) return std::make_unique<Scenario>(seed, ebb::sim::make_gate);
-  return std::make_unique<Scenario>(seed, *chosen_scene, ebb::sim::scene_time, ebb::sim::make_gate);
+  return std::make_unique<Scenario>(seed, *chosen_scene, chosen_scene->time, ebb::sim::make_gate);
 }
 
 void report_failure(Scenario& scenario, std::uint64_t seed, std::string_view why) {

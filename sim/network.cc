@@ -193,6 +193,11 @@ bool Network::open(EndId id) const { return get(id).state == State::open; }
 int Network::error(EndId id) const { return get(id).error; }
 bool Network::finished(EndId id) const { return get(id).input_finished && get(id).input.empty(); }
 bool Network::finish_seen(EndId id) const { return get(id).input_finished; }
+
+bool Network::deserted(EndId id) const {
+  const End* peer = ends_.find(get(id).peer);
+  return peer == nullptr || peer->state == State::dead || peer->finish_wanted || peer->released;
+}
 std::size_t Network::readable(EndId id) const { return get(id).input.size(); }
 const base::Address& Network::remote(EndId id) const { return get(id).remote; }
 void Network::set_tag(EndId id, base::Handle tag) { get(id).tag = tag; }

@@ -72,7 +72,7 @@ class Network {
   bool open(EndId end) const;         // the handshake has ended and nothing failed
   int error(EndId end) const;         // errno that ended it, or 0
   bool finished(EndId end) const;     // the peer's FIN was reached: all its bytes have been read
-  bool cut_off(EndId end) const;      // also where what was lost meanwhile may not have been sent again yet
+  bool deserted(EndId end) const;     // the peer has closed it or ended its output, as this end may learn much later
   bool finish_seen(EndId end) const;  // the peer's FIN has come, perhaps with bytes before it still unread
   std::size_t readable(EndId end) const;
   std::size_t writable(EndId end) const;
@@ -118,7 +118,6 @@ class Network {
     State state = State::connecting;
     int error = 0;
     bool dark = false;          // nothing passes
-    Instant heals{};            // when all that was lost in the dark was sent again at the latest
     bool lost = false;          // and nothing ever will
     bool doomed = false;        // an orphan that was written to: sends no more, and its RST is on its way
     std::uint32_t journey = 0;  // what left on an earlier one does not arrive

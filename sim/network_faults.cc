@@ -58,7 +58,6 @@ void Network::darken(End& end) {
 void Network::brighten(End& end) {
   if (end.lost || end.state == State::dead) return;
   end.dark = false;
-  end.heals = world_.now() + retransmission_max;
   forget_journey(end);
   if (end.state == State::connecting) return;  // its SYN is sent again in any case
   confirm_later(end);
@@ -71,8 +70,6 @@ void Network::brighten(End& end) {
     world_.after(end.limits.keepalive_idle, [this, id] { reset_arrives(id); });
   }
 }
-
-bool Network::cut_off(EndId id) const { return get(id).dark || world_.now() < get(id).heals; }
 
 void Network::black_hole(EndId id) {
   End* end = ends_.find(id);

@@ -45,6 +45,24 @@ ResponsePlan draw_plan(base::Rng& rng, const Climate& climate, bool has_request_
   return plan;
 }
 
+// Those of storms have to be done within the shortest time-outs that are drawn.
+constexpr Pace in_storms{.slow_gets = 150, .slow_posts = 150, .least = seconds{1}, .most = seconds{8}};
+
+void draw_pace(base::Rng& rng, const Climate& climate, Exchange& exchange) {
+  const Pace& pace = *climate.pace;
+  const auto between = [&rng](Duration least, Duration most) {
+    return Duration{least + microseconds{rng.below(static_cast<std::uint64_t>((most - least) / microseconds{1}) + 1)}};
+  };
+  if (exchange.method == "GET" && !exchange.upgrade && rng.chance(pace.tunnels)) {
+    exchange.upgrade = true;
+    exchange.request_bytes = rng.between(1, 2000);
+  }
+  const bool slow = rng.chance(exchange.method == "POST" ? pace.slow_posts : pace.slow_gets);
+  exchange.plan.think = slow ? between(pace.least, pace.most) : between({}, pace.usual);
+  if (rng.chance(pace.quiet)) exchange.plan.pause = between(pace.least, pace.most);
+  if (slow && !climate.alike) exchange.segment = "slow";
+}
+
 }  // namespace
 
 Climate Climate::draw(base::Rng& rng) {
@@ -60,6 +78,7 @@ Climate Climate::draw(base::Rng& rng) {
   climate.descriptors_scarce = rng.chance(100);
   climate.endpoint_changes = rng.chance(400);
   climate.listener_changes = rng.chance(200);
+  if (rng.chance(150)) climate.pace = &in_storms, climate.alike = rng.chance(500);
   return climate;
 }
 
@@ -111,6 +130,7 @@ routes::BackendModel draw_backend(base::Rng& rng, const Climate& climate, std::u
   backend.connect_timeout = milliseconds{rng.between(500, 3000)};
   // It runs from the moment that the kernel has the whole request; the slowest links need seconds to empty a buffer.
   backend.response_timeout = milliseconds{rng.between(10000, 20000)};
+  if (climate.steady_load && climate.pace != nullptr) backend.response_timeout = seconds{300};
   backend.idle_timeout = milliseconds{rng.between(200, 20000)};
   backend.idle_per_endpoint = static_cast<std::uint32_t>(rng.chance(200) ? rng.below(3) : 256);
   backend.idle_per_endpoint_max = 2 * backend.idle_per_endpoint;
@@ -168,7 +188,7 @@ Exchange draw_exchange(base::Rng& rng, const Climate& climate, std::uint32_t bac
     exchange.request_bytes = draw_size(rng, climate) + 1;
   }
   exchange.plan = draw_plan(rng, climate, exchange.request_body != BodyKind::none);
-  if (exchange.plan.slow() && exchange.method == "POST") exchange.excuse = "slow by nature";
+  if (climate.pace != nullptr) draw_pace(rng, climate, exchange);
   if (exchange.due == Due::late_refusal) exchange.plan.early = false;
   return exchange;
 }
@@ -188,10 +208,11 @@ ClientScript draw_script(base::Rng& rng, const Climate& climate, const routes::T
   }
   if (rng.chance(400)) script.pause = microseconds{rng.between(1, 200000)};
   if (climate.steady_load) script.pause = milliseconds{rng.between(20, 200)}, script.depth = 1;
+  if (climate.sparse) script.pause = milliseconds{rng.between(500, 5000)};
   if (rng.chance(50) && !climate.steady_load)
     script.pause = timeouts.client_idle + milliseconds{rng.between(0, 20)} - milliseconds{10};
   if (climate.relay_only) script.minor = 1, script.depth = 1;
-  script.half_close = rng.chance(100);
+  script.half_close = rng.chance(100) && climate.pace == nullptr;
   script.close_last = rng.chance(150);
   if (climate.rude_clients && rng.chance(400)) {
     constexpr Leave ways[] = {Leave::by_close, Leave::by_reset, Leave::by_silence};

@@ -9,6 +9,17 @@
 
 namespace ebb::sim {
 
+// How slow requests are by nature. That is no trouble: nothing may be lost for it.
+struct Pace {
+  std::uint32_t slow_gets = 0;  // per thousand; HEAD, PUT and DELETE are among them
+  std::uint32_t slow_posts = 0;
+  std::uint32_t quiet = 0;  // responses and tunnels that pause, of all
+  Duration least = seconds{4};
+  Duration most = seconds{12};
+  Duration usual = milliseconds{30};  // at most, of all others
+  std::uint32_t tunnels = 0;          // of GETs
+};
+
 // Which kinds of trouble a run has. Without any, every exchange must be answered.
 struct Climate {
   bool nasty_links = false;   // crumbs, tiny buffers, jitter
@@ -24,6 +35,9 @@ struct Climate {
   bool checks = false;       // endpoints are checked all the time
   bool steady_load = false;  // of many small exchanges, on a scene
   bool relay_only = false;   // the inhabitant knows no HTTP: nothing that a relay could not do
+  const Pace* pace = nullptr;
+  bool sparse = false;  // clients ask only now and then
+  bool alike = false;   // slow and quick requests have the same path
 
   static Climate draw(base::Rng& rng);
   // Trouble that may hit any exchange without trace in the Ledger.

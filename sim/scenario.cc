@@ -36,8 +36,8 @@ Scenario::Scenario(std::uint64_t seed, MakeInhabitant make)
       ledger_(world_),
       site_(world_, network_, ledger_) {
   if (world_.rng().chance(scenes_of_thousand)) {
-    storm_time_ = scene_time;
     draw_scenery(draw_scene(world_.rng()));
+    storm_time_ = scene_->time;
   } else {
     climate_ = Climate::draw(world_.rng());
     climate_.checks = seed % 5 == 3;  // not drawn: the worlds of known seeds stay as they were
@@ -73,6 +73,12 @@ void Scenario::draw_scenery(const Scene& scene) {
   base::Rng& rng = world_.rng();
   scene_ = &scene;
   climate_ = {.nasty_links = rng.chance(200), .rude_clients = rng.chance(200), .steady_load = true};
+  if (scene.pace != nullptr) {
+    climate_.pace = scene.pace;
+    climate_.sparse = rng.chance(400);
+    climate_.alike = rng.chance(500);
+    climate_.checks = rng.chance(300);
+  }
   build({.workers = static_cast<std::uint32_t>(rng.between(1, 2)),
          .backends = 1,
          .endpoints = static_cast<std::uint32_t>(rng.between(scene.endpoints_min, scene.endpoints_max)),
@@ -88,16 +94,22 @@ void Scenario::build(const Size& size) {
   }
   site_.start(draw_settings(), size.workers, make_);
   for (std::uint32_t i = 0; i < size.clients; ++i) {
-    const std::uint64_t exchanges = climate_.steady_load ? rng.between(20, 40) : rng.between(1, 6);
-    add_client(draw_client(climate_, static_cast<std::uint32_t>(exchanges)),
+    add_client(draw_client(climate_, static_cast<std::uint32_t>(exchanges_of_a_client())),
                milliseconds{10} + world_.draw({}, climate_.steady_load ? seconds{1} : seconds{2}));
   }
+}
+
+std::uint64_t Scenario::exchanges_of_a_client() {
+  if (climate_.sparse) return world_.rng().between(5, 15);
+  return climate_.steady_load ? world_.rng().between(20, 40) : world_.rng().between(1, 6);
 }
 
 Site::Settings Scenario::draw_settings() {
   base::Rng& rng = world_.rng();
   Site::Settings settings;
   settings.timeouts = draw_timeouts(rng);
+  if (scene_ != nullptr && scene_->pace != nullptr)
+    settings.timeouts.backend_body = settings.timeouts.tunnel_idle = seconds{100};
   settings.sockets.user_timeout = seconds{rng.between(5, 30)};
   settings.sockets.keepalive_idle = seconds{rng.between(5, 10)};
   settings.sockets.keepalive_interval = seconds{rng.between(1, 5)};
@@ -127,8 +139,8 @@ std::uint64_t Scenario::draw_request(const Climate& climate, const ClientScript&
   Exchange& entered = ledger_.add(std::move(exchange));
   const Group& group = site_.groups()[entered.backend];
   if (storming_) ledger_.excuse(entered.id, excuse_of_race(entered, group));
-  const bool stalls =
-      climate_.strikes && (group.model.endpoint_limits.requests > 0 || group.model.endpoint_limits.connections > 0);
+  const bool stalls = (climate_.strikes || climate_.pace != nullptr) &&
+                      (group.model.endpoint_limits.requests > 0 || group.model.endpoint_limits.connections > 0);
   if (stalls || group.model.queue.limit < 10) ledger_.excuse(entered.id, "the queue is short");
   return entered.id;
 }
@@ -296,7 +308,10 @@ std::string Scenario::summary() const {
                                                 {climate_.descriptors_scarce, "descriptors scarce"},
                                                 {climate_.endpoint_changes, "endpoint changes"},
                                                 {climate_.listener_changes, "listener changes"},
-                                                {climate_.checks, "checks"}};
+                                                {climate_.checks, "checks"},
+                                                {climate_.pace != nullptr, "slow requests"},
+                                                {climate_.sparse, "sparse"},
+                                                {climate_.alike, "alike"}};
   for (const auto& [present, kind] : kinds)
     if (present) text.append(" ").append(kind).append(",");
   for (const Outcome outcome : {Outcome::answered, Outcome::refused, Outcome::broken, Outcome::abandoned})

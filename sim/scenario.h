@@ -43,6 +43,7 @@ class Scenario {
 
  private:
   void draw_scenery(const Scene& scene);
+  std::uint64_t exchanges_of_a_client();
   void build(const Size& size);
   Site::Settings draw_settings();
   ClientScript draw_client(const Climate& climate, std::uint32_t exchanges);

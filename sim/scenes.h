@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "sim/ledger.h"
+#include "sim/population.h"
 #include "sim/site.h"
 #include "sim/world.h"
 
@@ -28,11 +29,14 @@ struct Scene {
   std::uint32_t endpoints_min;
   std::uint32_t endpoints_max;
   void (*play)(Stage& stage);
+  const Pace* pace = nullptr;
+  Duration time = scene_time;
 };
 
 std::span<const Scene> deaths();    // one of several falls ill, and nobody tells
 std::span<const Scene> rollouts();  // processes are replaced in order, or disorder
 std::span<const Scene> changes();   // of the list, of the load, on ordinary days
+std::span<const Scene> slowness();  // nothing is wrong, and much is slow
 
 const Scene& draw_scene(base::Rng& rng);
 const Scene* find_scene(std::string_view name);  // null: there is none

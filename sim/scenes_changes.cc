@@ -96,13 +96,13 @@ constexpr Scene scenes[] = {
 std::span<const Scene> changes() { return scenes; }
 
 const Scene& draw_scene(base::Rng& rng) {
-  const std::span<const Scene> kinds[] = {deaths(), rollouts(), changes()};
+  const std::span<const Scene> kinds[] = {deaths(), rollouts(), changes(), slowness()};
   const std::span<const Scene> kind = kinds[rng.below(std::size(kinds))];
   return kind[rng.below(kind.size())];
 }
 
 const Scene* find_scene(std::string_view name) {
-  for (const std::span<const Scene> kind : {deaths(), rollouts(), changes()})
+  for (const std::span<const Scene> kind : {deaths(), rollouts(), changes(), slowness()})
     for (const Scene& scene : kind)
       if (scene.name == name) return &scene;
   return nullptr;

@@ -20,18 +20,34 @@ struct Death {
   bool reads = false;  // so that it can say what it was asked
 };
 
-// A worker takes an endpoint for silent if it is too unlikely that those who wait are slow by nature, which takes three
-// to four as some are, and if others of its backend answer meanwhile. What is usual there decides when one is overdue.
-// Where the load was not enough for that, nothing can be known.
+// A worker takes an endpoint for silent if that would be too surprising of a healthy one, which takes several requests
+// of a kind that it knows well, and a trial of such a kind. What is usual there decides when one is overdue. Where the
+// load was not enough for that, nothing can be known.
 constexpr Duration surely_overdue = milliseconds{2500};
+constexpr std::ptrdiff_t known_kind = 60;  // answers, per worker, of all endpoints
+constexpr std::ptrdiff_t warm_kind = 15;   // of the endpoint itself, which has as much time as a cold one before
 
 void excuse_the_few(const Stage& stage, Backend& process, Instant since) {
   const std::ptrdiff_t workers = std::ssize(stage.site.workers());
-  const std::vector<Backend::InHand> work = process.in_hand();
-  const auto waiting = std::ranges::count_if(work, [&](const Backend::InHand& one) {
-    const Duration waited = stage.world.now() - stage.ledger.find(one.exchange)->sent_at;
-    return waited > surely_overdue && process.still_in_hand(one);
-  });
+  const auto known = [&](const Exchange& asked) {
+    std::ptrdiff_t answers = 0, own = 0;
+    for (const Exchange& exchange : stage.ledger.all()) {
+      const bool same_kind = exchange.backend == asked.backend && exchange.method == asked.method;
+      if (exchange.outcome != Outcome::answered || !same_kind) continue;
+      answers += 1;
+      own += exchange.endpoint == process.name() ? 1 : 0;
+    }
+    return answers >= known_kind * workers && own >= warm_kind * workers;
+  };
+  std::ptrdiff_t waiting = 0;
+  for (const std::uint64_t number : process.in_hand()) {
+    const Exchange& exchange = *stage.ledger.find(number);
+    if (!known(exchange)) {
+      stage.ledger.excuse(number, "its kind is too rare to tell silence from slowness");
+    } else if (stage.world.now() - exchange.sent_at > surely_overdue) {
+      waiting += 1;
+    }
+  }
   const auto elsewhere = std::ranges::count_if(stage.ledger.all(), [&](const Exchange& exchange) {
     return exchange.outcome == Outcome::answered && exchange.ended_at > since && exchange.endpoint != process.name();
   });

@@ -92,7 +92,10 @@ routes::Model Site::model() const {
     std::ranges::rotate(backend.endpoints, backend.endpoints.begin() +
                                                static_cast<std::ptrdiff_t>(
                                                    generation_ % std::max<std::size_t>(backend.endpoints.size(), 1)));
-    model.routes.push_back({.host = backend.name + ".test", .backend = backend.name});
+    routes::RouteModel& route = model.routes.emplace_back();
+    route.host = backend.name + ".test";
+    route.backend = backend.name;
+    if (group.attempt_timeout > Duration{}) route.policy.make().timeouts.attempt = group.attempt_timeout;
     model.backends.push_back(std::move(backend));
   }
   return model;

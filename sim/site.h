@@ -28,6 +28,7 @@ struct Endpoint {
 
 struct Group {
   routes::BackendModel model;
+  Duration attempt_timeout{};  // of its route; 0: none
   BackendHabits habits;
   std::vector<Endpoint> endpoints;
 };

@@ -23,3 +23,11 @@ def test_a_death_fails_nothing_that_can_be_repeated(fabric, tmp_path, name):
         result = BY_NAME[name].play(stage)
     assert result.row["requests"] > 300, "the load hardly ran"
     assert result.row["failed"] == 0 and result.row["dup"] == 0, result.row
+
+
+@pytest.mark.parametrize("name", ["slow-posts", "sparse-alike", "serial", "quiet-streams"])
+def test_slow_is_not_dead(fabric, tmp_path, name):
+    with Stage(fabric, Ebbgate, tmp_path, short=True) as stage:
+        result = BY_NAME[name].play(stage)
+    assert result.row["requests"] > 20 and result.row["slow POSTs"] > 0, "the load hardly ran"
+    assert result.row["failed"] == 0 and result.row["cut"] == 0 and result.row["dup"] == 0, result.row

@@ -1,8 +1,12 @@
 #include "tests/sim/broken_gate.h"
 
+#include <unordered_map>
+
 namespace ebb::sim {
 
 namespace {
+
+constexpr std::chrono::seconds impatience{3};
 
 class BrokenGate final : public Inhabitant {
  public:
@@ -41,6 +45,7 @@ class BrokenGate final : public Inhabitant {
     auto& clients = counters.closed[static_cast<std::size_t>(base::Side::client)];
     if (flaw_ == Flaw::closes_without_a_cause) clients.fill(0);
     if (flaw_ == Flaw::blames_itself) clients[static_cast<std::size_t>(base::Cause::internal)] += 1;
+    if (flaw_ == Flaw::cuts_by_silence) clients[static_cast<std::size_t>(base::Cause::backend_silent)] += 1;
     if (flaw_ == Flaw::leaves_one_waiting) counters.requests_held += 1;
     return counters;
   }
@@ -51,7 +56,12 @@ class BrokenGate final : public Inhabitant {
   }
   void when_idle(std::uint64_t identity, std::move_only_function<void()> callback) override {
     if (flaw_ == Flaw::says_drained_at_once) return callback();
-    if (flaw_ != Flaw::never_says_drained) gate_->when_idle(identity, std::move(callback));
+    if (flaw_ == Flaw::never_says_drained) return;
+    gate_->when_idle(identity, [this, identity, callback = std::move(callback)]() mutable {
+      const auto renamed = renamed_.find(identity);
+      if (renamed == renamed_.end()) return callback();
+      gate_->when_idle(renamed->second, std::move(callback));
+    });
   }
 
  private:
@@ -59,20 +69,29 @@ class BrokenGate final : public Inhabitant {
   void spoil(routes::Model& model) {
     if (flaw_ == Flaw::indulges_leaky_clients) model.limits.idle_per_client = 0;
     if (flaw_ == Flaw::refuses_without_a_cause) model.cause_header = false;
+    if (flaw_ == Flaw::cuts_quiet_streams) model.timeouts.backend_body = model.timeouts.tunnel_idle = impatience;
     for (routes::BackendModel& backend : model.backends) {
       if (flaw_ == Flaw::hoards_idle_connections) backend.idle_per_endpoint = backend.idle_per_endpoint_max = 1000;
       if (flaw_ == Flaw::tries_once) backend.retries = 0;
+      if (flaw_ == Flaw::takes_slow_for_dead) backend.response_timeout = impatience;
       if (flaw_ == Flaw::gives_up_soon) backend.response_timeout = std::chrono::milliseconds{5};
       if (applied_ == 1) continue;
       if (flaw_ == Flaw::passes_its_cookie_on) backend.sticky.reset();
       for (routes::EndpointModel& endpoint : backend.endpoints)
-        if (flaw_ == Flaw::forgets_who_was_bound) endpoint.name += "-anew";
+        if (flaw_ == Flaw::forgets_who_was_bound) rename(backend.name, endpoint);
     }
+  }
+
+  void rename(const std::string& backend, routes::EndpointModel& endpoint) {
+    const std::uint64_t before = routes::endpoint_identity(backend, endpoint.name, endpoint.address);
+    endpoint.name += "-anew";
+    renamed_[before] = routes::endpoint_identity(backend, endpoint.name, endpoint.address);
   }
 
   base::Labels& labels_;
   std::size_t number_;
   std::unique_ptr<Inhabitant> gate_;
+  std::unordered_map<std::uint64_t, std::uint64_t> renamed_;  // identities
   Flaw flaw_;
   std::uint32_t applied_ = 0;
 };

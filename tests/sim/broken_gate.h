@@ -25,6 +25,9 @@ enum class Flaw : std::uint8_t {
   leaves_one_waiting,
   keeps_an_endpoint,
   doubts_alone,  // and tells no other worker
+  takes_slow_for_dead,
+  cuts_quiet_streams,
+  cuts_by_silence,
 };
 
 MakeInhabitant make_broken_gate(Flaw flaw);

@@ -97,7 +97,12 @@ INSTANTIATE_TEST_SUITE_P(
                     FlawCase{Flaw::blames_itself, "growing", "nothing ends because of a bug"},
                     FlawCase{Flaw::leaves_one_waiting, "growing", "nobody waits in a queue"},
                     FlawCase{Flaw::keeps_an_endpoint, "growing", "only the listed endpoints are left"},
-                    FlawCase{Flaw::doubts_alone, "growing", "workers disagree about the health"}));
+                    FlawCase{Flaw::doubts_alone, "growing", "workers disagree about the health"},
+                    FlawCase{Flaw::takes_slow_for_dead, "slow POSTs", "lost without a reason"},
+                    FlawCase{Flaw::takes_slow_for_dead, "long polls", "lost without a reason"},
+                    FlawCase{Flaw::takes_slow_for_dead, "serial", "lost without a reason"},
+                    FlawCase{Flaw::cuts_quiet_streams, "quiet streams", "lost without a reason"},
+                    FlawCase{Flaw::cuts_by_silence, "quiet streams", "ended by silence alone"}));
 
 TEST(GateCheckers, LetASoundGatePass) { EXPECT_EQ(first_failure(Flaw::none, "churn"), ""); }
 

@@ -46,17 +46,17 @@ TEST(Found, PostThatCrossesAFinOnANewConnectionIsSentAgain) {
 // the answer takes longer to read than the time that was left for its first byte.
 TEST(Found, AnswerToATrialMayTakeItsTime) {
   SmallWorld small(backend(), 2);
-  const std::vector<Exchange> long_answers(20, get(300'000));
+  const std::vector<Exchange> long_answers(80, get(300'000));
   for (int i = 0; i < 12; ++i)
     small.ask(milliseconds{10 + 7 * i}, long_answers, {.read_gap = milliseconds{100}, .pause = milliseconds{20}});
-  small.at(seconds{1}, [&] { small.process(0).fall_ill(Ill::mute); });
-  small.run(seconds{4});
+  small.at(seconds{8}, [&] { small.process(0).fall_ill(Ill::mute); });
+  small.run(seconds{12});
   ASSERT_EQ(small.world.failure(), "");
   ASSERT_EQ(small.facts(0).health, lifecycle::Health::suspect);
   const std::uint64_t before = small.facts(0).tally.requests;
   const Instant recovered = small.world.now();
   small.process(0).recover();
-  small.run(seconds{20});
+  small.run(seconds{60});
   EXPECT_EQ(small.world.failure(), "");
   EXPECT_EQ(small.facts(0).health, lifecycle::Health::up);
   EXPECT_GT(small.facts(0).tally.requests, before);

@@ -1,5 +1,5 @@
-// A world that a test sets up by hand: one backend behind one worker, links of 100 us, and clients that ask what the
-// test says, when it says. The Ledger and the checkers judge as always.
+// A world that a test sets up by hand: one backend behind one worker or several, links of 100 us, and clients that ask
+// what the test says, when it says. The Ledger and the checkers judge as always.
 #pragma once
 
 #include <memory>
@@ -13,12 +13,14 @@ namespace ebb::sim {
 
 class SmallWorld {
  public:
-  SmallWorld(routes::BackendModel model, std::uint32_t endpoints, const routes::Timeouts& timeouts = {}) {
+  SmallWorld(routes::BackendModel model, std::uint32_t endpoints, const routes::Timeouts& timeouts = {},
+             std::uint32_t workers = 1, std::uint64_t seed = 1)
+      : world{seed} {
     network.set_link({});
     model.name = "b0";
     site.add_group(std::move(model), {}, endpoints);
     site.start({.timeouts = timeouts, .limits = {}, .sockets = {}, .listener = *base::Address::parse("10.0.0.1:8080")},
-               1, make_gate);
+               workers, make_gate);
   }
 
   // Asks one after another, from a client of its own.
@@ -39,7 +41,7 @@ class SmallWorld {
     world.at(Instant{until}, [&reached] { reached = true; });
     while (!reached && !world.failed()) {
       world.step();
-      place().checker->after_step();
+      for (Site::Place& each : site.workers()) each.checker->after_step();
     }
   }
 
@@ -55,7 +57,7 @@ class SmallWorld {
     return place().inhabitant->collect().retries[static_cast<std::size_t>(cause)];
   }
 
-  World world{1};
+  World world;
   Network network{world};
   Ledger ledger{world};
   Site site{world, network, ledger};
