@@ -2,12 +2,13 @@
 PYTHON := /usr/bin/python3
 JOBS ?= $(shell nproc)
 FUZZ_SECONDS ?= 60
+HOSTILE_SECONDS ?= 600
 SEEDS ?= 100000
 SANITIZED ?= 10000
 FIRST ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test bench lab fuzz sim format tidy lint clean
+.PHONY: help build run test bench lab fuzz hostile conformance sim format tidy lint clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | column -t -s '|'
@@ -37,6 +38,14 @@ fuzz: ## every fuzzer for FUZZ_SECONDS (60)
 	@cmake --preset fuzz >/dev/null
 	@ninja -C build-fuzz -j $(JOBS) fuzzers
 	@tools/fuzz $(FUZZ_SECONDS)
+
+hostile: ## hostile peers for HOSTILE_SECONDS (600) on both reactors, with the address and then the thread sanitizer
+	@tools/deps test
+	@JOBS=$(JOBS) tools/hostile $(HOSTILE_SECONDS)
+
+conformance: build ## h2spec against the release binary
+	@tools/deps test
+	@$(PYTHON) tests/conformance/run.py
 
 sim: ## SEEDS (100000) simulated runs from FIRST (1) on, SANITIZED (10000) of them with sanitizers; a quarter of an hour
 	@tools/deps build

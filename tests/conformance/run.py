@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""h2spec against the router, over h2c and TLS, on each reactor: tests/conformance/run.py --junitxml=FILE
+"""h2spec against the router, over h2c and TLS, on each reactor: tests/conformance/run.py [--junitxml=FILE]
 
 Its cases come out as one JUnit report. h2spec is a Go program that no distribution packages: it is built once, from the
 versions in go.mod, into the user's cache. Where that cannot be done, one skipped case says why.
@@ -107,7 +107,7 @@ def examine(program, io, tls):
 
 def main():
     arguments = argparse.ArgumentParser()
-    arguments.add_argument("--junitxml", required=True)
+    arguments.add_argument("--junitxml", type=pathlib.Path, default=ROOT / "run" / "conformance.xml")
     report = xml.Element("testsuite", name="h2spec")
     path = arguments.parse_args().junitxml
     if not BINARY.exists():
@@ -119,6 +119,7 @@ def main():
                 report.extend(cases.result())
     except Missing as missing:
         report.append(case("all", "h2spec", "skipped", str(missing)))
+    path.parent.mkdir(exist_ok=True)
     xml.ElementTree(report).write(path, encoding="utf-8", xml_declaration=True)
     failed = report.findall("testcase[failure]")
     for one in failed:

@@ -33,6 +33,7 @@ def peak_mib(process):
     return int(re.search(r"^VmHWM:\s+(\d+) kB", status, re.MULTILINE).group(1)) / 1024
 
 
+@pytest.mark.prompt
 @pytest.mark.parametrize("write", [in_lines, json.dumps], ids=["lines", "json"])
 def test_hundred_thousand_routes_load_quickly_and_are_small(router, backend, write):
     service = backend(awkward.named("found"))
