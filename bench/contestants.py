@@ -298,13 +298,12 @@ class Arena:
         configuration.write_text(HAPROXY.format(**facts))
         self.enter(Contestant("haproxy", version, EVERY_SCHEME, peer=True), ports, ["haproxy", "-db", "-f", configuration])
 
-    def add_ebbgate(self, io):
-        binary = ROOT / "build" / "ebbgate"
+    def add_ebbgate(self, io, binary=ROOT / "build" / "ebbgate", suffix=""):
         ports, facts = self.facts()
-        configuration = self.directory / f"ebbgate-{io}.yaml"
+        configuration = self.directory / f"ebbgate-{io}{suffix}.yaml"
         configuration.write_text(EBBGATE.format(io=io, **facts))
         version = subprocess.run([binary, "version"], capture_output=True, text=True).stdout.strip()
-        self.enter(Contestant(f"ebbgate {io}", version, EVERY_SCHEME), ports, [binary, "run", "-c", configuration])
+        self.enter(Contestant(f"ebbgate {io}{suffix}", version, EVERY_SCHEME), ports, [binary, "run", "-c", configuration])
 
     def add_with_routes(self, name, count):
         """The contestant of that name once more, with many routes and nothing else."""

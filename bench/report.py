@@ -4,6 +4,7 @@ import statistics
 
 # A window in which the proxy waited for its core this long was shared with somebody else.
 DISTURBED_SHARE = 0.05
+BEFORE = " before"  # at the end of the name of an earlier build
 UNITS = {"us": "CPU us per request", "mb": "MB per CPU second", "kib": "KiB each"}
 
 
@@ -47,6 +48,7 @@ def rows(result):
             requests = [one["requests"] / one["seconds"] for one in undisturbed(rounds) if "requests" in one]
             yield {"title": workload["title"], "unit": workload["unit"], "name": name, "best": name == peer,
                    "value": median(rounds, "value"), "ratio": ratio(workload, name, peer) if peer else None,
+                   "to_before": ratio(workload, name, name + BEFORE) if name + BEFORE in workload["rounds"] else None,
                    "rate": statistics.median(requests) if requests else None, "p50": median(rounds, "p50_us"),
                    "p99": median(rounds, "p99_us"), "pss": median(rounds, "pss_kib") or median(rounds, "during_kib"),
                    "failed": sum(one.get("failed", 0) for one in rounds)}
@@ -57,11 +59,11 @@ def print_rows(result):
     for row in rows(result):
         if row["title"] != title:
             title = row["title"]
-            print(f"\n{title}\n  {'':20}{UNITS[row['unit']]:>20}{'to best peer':>14}{'req/s':>10}{'p50 us':>9}{'p99 us':>9}"
+            print(f"\n{title}\n  {'':20}{UNITS[row['unit']]:>20}{'to best peer':>14}{'to before':>11}{'req/s':>10}{'p50 us':>9}{'p99 us':>9}"
                   f"{'PSS MiB':>9}{'failed':>8}")
         digits = 2 if row["unit"] == "kib" else 1
         print(f"  {row['name']:20}{number(row['value'], digits):>20}{number(row['ratio'], 2):>13}{'*' if row['best'] else ' '}"
-              f"{number(row['rate'], 0):>10}{number(row['p50'], 0):>9}{number(row['p99'], 0):>9}{number(row['pss'] / 1024):>9}{row['failed']:>8}")
+              f"{number(row['to_before'], 3):>11}{number(row['rate'], 0):>10}{number(row['p50'], 0):>9}{number(row['p99'], 0):>9}{number(row['pss'] / 1024):>9}{row['failed']:>8}")
 
 
 def markdown(result):

@@ -32,6 +32,7 @@ def arguments():
     parser.add_argument("--quick", action="store_true", help="3 cycles: to see that it works, not to compare")
     parser.add_argument("--only", nargs="+", metavar="WORKLOAD", help="of: " + " ".join(workload.name for workload in WORKLOADS))
     parser.add_argument("--without", nargs="+", default=[], metavar="NAME", help="of: ebbgate relay haproxy nginx")
+    parser.add_argument("--before", metavar="BINARY", help="an earlier build of ours enters too: how do we compare with it?")
     parser.add_argument("--keep", action="store_true", help="with --quick: keep the result as well")
     parser.add_argument("--table", nargs="?", const="newest", metavar="FILE", help="only print a kept result as Markdown")
     return parser.parse_args()
@@ -56,10 +57,13 @@ def build_tools():
             subprocess.run(["clang++-19", "-std=c++23", "-O2", "-o", target, source, *libraries], check=True)
 
 
-def fill(arena, without):
+def fill(arena, without, before):
     if "ebbgate" not in without:
         arena.add_ebbgate("epoll")
         arena.add_ebbgate("uring")
+    if before:
+        arena.add_ebbgate("epoll", before, report.BEFORE)
+        arena.add_ebbgate("uring", before, report.BEFORE)
     if "relay" not in without and (ROOT / "build" / "relay").exists():
         arena.add_relay("epoll")
         arena.add_relay("uring")
@@ -132,7 +136,7 @@ def main():
               "changed": bool(git("status", "--porcelain", "src")), "machine": machine(), "cycles": options.cycles,
               "window_seconds": options.seconds, "idle_connections": options.idle, "contestants": {}, "workloads": {}}
     with tempfile.TemporaryDirectory(prefix="ebb-bench-") as directory, Arena(directory) as arena:
-        fill(arena, options.without)
+        fill(arena, options.without, options.before)
         fill_with_routes(arena, chosen)
         result["contestants"] = {one.name: {"version": one.version, "peer": one.peer} for one in arena.contestants}
         for _, group in itertools.groupby(chosen, key=lambda workload: workload.group or workload.name):
