@@ -99,7 +99,7 @@ void EpollReactor::serve_connect_event(Socket& socket, std::uint32_t events) {
 base::Result<SocketId> EpollReactor::add_socket(Descriptor descriptor, Owner owner, Origin origin) {
   const SocketId id(sockets_.emplace());
   Socket& socket = *sockets_.find(id);
-  socket.id = socket.linger.socket = id;
+  socket.id = id;
   socket.descriptor = std::move(descriptor);
   socket.owner = owner;
   socket.origin = origin;

@@ -187,7 +187,7 @@ void EpollReactor::write_out(Socket& socket) {
     counters_.sends += 1;
     socket.output_bytes.drop_front(static_cast<std::size_t>(put));
     socket.output_moved = now();
-    if (socket.closed_by_handler()) bound_linger(socket.linger);
+    if (socket.closed_by_handler()) bound_linger(socket.linger, socket.id);
     // A short write means a full buffer; the kernel makes an edge when there is room (epoll(7)).
     if (static_cast<std::size_t>(put) < attempted) socket.writable = false;
   }
@@ -258,7 +258,7 @@ void EpollReactor::close(SocketId id, CloseMode mode) {
   socket->phase = peer_sends ? Phase::draining : Phase::flushing;
   if (socket->output == Output::open) socket->output = Output::finishing;
   if (socket->origin != Origin::connecting) write_out(*socket);
-  bound_linger(socket->linger);
+  bound_linger(socket->linger, socket->id);
   serve_closed(*socket);
 }
 

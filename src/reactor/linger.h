@@ -1,6 +1,7 @@
 // A socket that its handler has closed while output was unsent, or its peer was sending: it lives on until the one is
-// gone and the other has ended, but not without end. Part of each socket; linked in one of the loop's lists by what it
-// waits for, the nearest deadline first, and in the one by age, the oldest first.
+// gone and the other has ended, but not without end. Such a socket has one, others do not: idle connections are many.
+// Linked in one of the loop's lists by what it waits for, the nearest deadline first, and in the one by age, the oldest
+// first.
 #pragma once
 
 #include "base/clock.h"
@@ -18,10 +19,12 @@ struct Linger : base::ListNode<Linger>, base::ListNode<ByAge> {
   using Waiting = base::ListNode<Linger>;
   using Ageing = base::ListNode<ByAge>;
 
+  explicit Linger(SocketId of) : socket(of) {}
+
   SocketId socket;
-  base::Instant deadline;
-  base::Instant latest;  // whatever the peer still sends
-  base::Instant closed;  // by the handler
+  base::Instant deadline{};
+  base::Instant latest{};  // whatever the peer still sends
+  base::Instant closed{};  // by the handler
 };
 
 }  // namespace ebb::reactor

@@ -130,18 +130,20 @@ void Loop::pause_accepting() {
   if (!accept_again_.armed()) timers_.arm(accept_again_, now_ + accept_pause);
 }
 
-void Loop::bound_linger(Linger& linger) {
-  if (!linger.Ageing::linked()) {
-    linger.closed = now_;
-    by_age_.push_back(linger);
-    if (!age_ends_.armed()) timers_.arm(age_ends_, last_of(linger));
+void Loop::bound_linger(std::unique_ptr<Linger>& linger, SocketId socket) {
+  if (linger == nullptr) {
+    linger = std::make_unique<Linger>(socket);
+    linger->closed = now_;
+    by_age_.push_back(*linger);
+    if (!age_ends_.armed()) timers_.arm(age_ends_, last_of(*linger));
   }
-  linger.latest = now_ + std::max(limits_.user_timeout, linger_least);
-  await(flushing_, linger, linger.latest);
+  linger->latest = now_ + std::max(limits_.user_timeout, linger_least);
+  await(flushing_, *linger, linger->latest);
 }
 
-void Loop::bound_silence(Linger& linger) {
-  if (now_ + linger_silence < linger.latest) await(draining_, linger, now_ + linger_silence);
+void Loop::bound_silence(const std::unique_ptr<Linger>& linger) {
+  if (linger == nullptr || now_ + linger_silence >= linger->latest) return;
+  await(draining_, *linger, now_ + linger_silence);
 }
 
 void Loop::await(Lingering& lingering, Linger& linger, base::Instant deadline) {

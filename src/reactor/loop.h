@@ -77,9 +77,9 @@ class Loop : public Reactor {
   void pause_accepting();
   // end_linger() follows if the user timeout passes before the next call or the socket's end: call it on progress. It
   // follows also if flush_total passes since the first call.
-  void bound_linger(Linger& linger);
+  void bound_linger(std::unique_ptr<Linger>& linger, SocketId socket);
   // The same for a socket that has sent everything and only waits for its peer's FIN: call it when bytes have come.
-  void bound_silence(Linger& linger);
+  void bound_silence(const std::unique_ptr<Linger>& linger);
 
   Handler* handler_ = nullptr;
   const SocketLimits limits_;

@@ -37,8 +37,8 @@ struct SocketState {
   bool end_told = false;                        // by on_end_in_sight()
   base::Error failure{base::Cause::completed};  // of a send, until it is reported
   base::Chain output_bytes;
-  base::Instant output_moved{};  // see base::Backlog
-  Linger linger;
+  base::Instant output_moved{};              // see base::Backlog
+  std::unique_ptr<Linger> linger;            // once its handler has closed it
   std::unique_ptr<base::Chain> undelivered;  // received together with bytes that made the handler pause
   std::unique_ptr<Pump> pump;                // this socket is its source
   SocketId pump_sink;

@@ -186,7 +186,7 @@ void UringReactor::serve_ready() {
 SocketId UringReactor::add_socket(Descriptor descriptor, Owner owner, Origin origin) {
   const SocketId id(sockets_.emplace());
   Socket& socket = *sockets_.find(id);
-  socket.id = socket.linger.socket = id;
+  socket.id = id;
   socket.descriptor = std::move(descriptor);
   socket.owner = owner;
   socket.origin = origin;

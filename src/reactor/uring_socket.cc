@@ -218,7 +218,7 @@ void UringReactor::sent(Socket& socket, int result) {
   socket.output_bytes.drop_front(static_cast<std::size_t>(result));
   socket.output_moved = now();
   if (socket.closed_by_handler()) {
-    bound_linger(socket.linger);
+    bound_linger(socket.linger, socket.id);
     if (socket.output_bytes.empty()) bound_silence(socket.linger);
     return;
   }
@@ -271,7 +271,7 @@ void UringReactor::close(SocketId id, CloseMode mode) {
   socket->phase = peer_sends ? Phase::draining : Phase::flushing;
   if (socket->output == Output::open) socket->output = Output::finishing;
   unsettle(*socket);
-  bound_linger(socket->linger);
+  bound_linger(socket->linger, socket->id);
   if (socket->output_bytes.empty()) bound_silence(socket->linger);
 }
 
