@@ -92,6 +92,7 @@ class HealthWatch {
 
   // Evidence of this worker's traffic.
   void connect_failed(const EndpointState& endpoint, base::Cause cause);
+  void connect_slow(const EndpointState& endpoint);
   void answered(EndpointState& endpoint, lifecycle::RequestKind kind, base::Duration taken, std::uint16_t status);
   // Whoever waited for an answer to a request, asked then, does so no longer.
   void given_up(EndpointState& endpoint, lifecycle::RequestKind kind, base::Instant asked);
@@ -178,6 +179,12 @@ class HealthWatch {
       return waited > other.waited;
     }
   };
+  // An endpoint the peers of whose connections are asked whether they are there.
+  struct Reach {
+    base::Handle endpoint;
+    base::Instant until = base::Instant::max();  // max: no connection can be established; else perhaps, up to then
+    bool lost() const { return until == base::Instant::max(); }
+  };
   using Change = lifecycle::Verdict::Change;
 
   // health.cc
@@ -198,8 +205,11 @@ class HealthWatch {
 
   // health_reach.cc
   void follow_reach(const EndpointState& endpoint, const HealthNews& news);
+  void ask_early(std::uint64_t identity);
   void ask_peers(base::Handle endpoint);
+  void leave_peers(base::Handle endpoint);
   void take_answers(base::Handle endpoint);
+  void look_for_unreachable();
 
   // health_failures.cc
   void note_failure(EndpointState& endpoint, lifecycle::KindEvidence& row, base::Cause cause);
@@ -237,7 +247,7 @@ class HealthWatch {
   std::vector<Waiting> waiting_;           // as of the last look
   std::vector<base::Handle> given_up_at_;  // endpoints that have said nothing since requests to them were given up
   KindSurvey survey_{core_};
-  std::vector<base::Handle> out_of_reach_;  // endpoints to which no connection can be established
+  std::vector<Reach> reaches_;
   struct Doubted {
     base::Handle endpoint;
     double surprise = 0;

@@ -50,7 +50,7 @@ void HealthWatch::look_for_stalled() {
     delayed_ = delayed_ || !stalled;
     report({endpoint->identity, stalled ? Finding::Kind::stalled : Finding::Kind::delayed});
   }
-  for (const Handle endpoint : std::vector<Handle>(out_of_reach_)) take_answers(endpoint);
+  look_for_unreachable();
 }
 
 }  // namespace ebb::gate

@@ -2,11 +2,12 @@
 // still open to it would not tell for long: a stream that waits sends nothing. So the peers of its connections are
 // asked by keepalive probes; a kernel answers them, whatever its process does. Not one answer: all is lost.
 //
-// Before: gate/health (apply). Next: gate/health_looks, gate/health (judge).
+// Before: gate/leaving (connect_slow), gate/health (apply). Next: gate/health_looks, gate/health (judge).
 #include <algorithm>
 
 #include "gate/backends.h"
 #include "gate/health.h"
+#include "gate/worker.h"
 
 namespace ebb::gate {
 
@@ -18,7 +19,8 @@ namespace {
 
 constexpr base::Duration answer_min = std::chrono::milliseconds{400};  // and two retransmission time-outs
 constexpr base::Duration ask_again = std::chrono::seconds{2};
-constexpr std::size_t asked_max = 64;  // connections of one endpoint
+constexpr base::Duration asked_early = std::chrono::seconds{2};  // longer than most attempts to connect may take
+constexpr std::size_t asked_max = 64;                            // connections of one endpoint
 
 bool out_of_reach(const HealthNews& news) {
   return news.health == Health::down &&
@@ -27,21 +29,41 @@ bool out_of_reach(const HealthNews& news) {
 
 }  // namespace
 
+// No answer to SYN yet. The peers are asked early, so that their answers are there when the attempt has failed.
+void HealthWatch::connect_slow(const EndpointState& endpoint) {
+  const bool asked = std::ranges::find(reaches_, endpoint.self, &Reach::endpoint) != reaches_.end();
+  if (asked || !core_.endpoints->view(endpoint.view).evidence.connect) return;
+  const Siblings& siblings = core_.siblings;
+  for (std::size_t i = 0; siblings.post && i < siblings.count; ++i) {
+    if (i == siblings.self) continue;
+    siblings.post(i, [identity = endpoint.identity](Worker& worker) { worker.health().ask_early(identity); });
+  }
+  ask_early(endpoint.identity);
+}
+
+void HealthWatch::ask_early(std::uint64_t identity) {
+  const EndpointState* endpoint = core_.endpoints->find_identity(identity);
+  if (endpoint == nullptr) return;
+  if (std::ranges::find(reaches_, endpoint->self, &Reach::endpoint) != reaches_.end()) return;
+  reaches_.push_back({.endpoint = endpoint->self, .until = core_.reactor.now() + asked_early});
+  ask_peers(endpoint->self);
+}
+
 void HealthWatch::follow_reach(const EndpointState& endpoint, const HealthNews& news) {
   if (!core_.endpoints->view(endpoint.view).evidence.connect) return;
-  const auto known = std::ranges::find(out_of_reach_, endpoint.self);
-  const bool was = known != out_of_reach_.end();
-  if (was == out_of_reach(news)) return;
-  if (!was) {
-    out_of_reach_.push_back(endpoint.self);
+  const auto known = std::ranges::find(reaches_, endpoint.self, &Reach::endpoint);
+  const bool asked = known != reaches_.end();
+  if (out_of_reach(news)) {
+    if (asked) {
+      known->until = base::Instant::max();
+      return;
+    }
+    reaches_.push_back({.endpoint = endpoint.self});
     return ask_peers(endpoint.self);
   }
-  out_of_reach_.erase(known);
-  core_.backends->for_each([&](Handle, BackendConnection& connection) {
-    if (connection.endpoint != endpoint.self || connection.life.ended()) return;
-    if (std::exchange(connection.peer_asked, base::Instant::max()) == base::Instant::max()) return;
-    core_.reactor.ask_peer(connection.socket, false);
-  });
+  if (!asked || !known->lost()) return;
+  reaches_.erase(known);
+  leave_peers(endpoint.self);
 }
 
 void HealthWatch::ask_peers(Handle endpoint) {
@@ -56,12 +78,30 @@ void HealthWatch::ask_peers(Handle endpoint) {
   });
 }
 
+void HealthWatch::leave_peers(Handle endpoint) {
+  core_.backends->for_each([&](Handle, BackendConnection& connection) {
+    if (connection.endpoint != endpoint || connection.life.ended()) return;
+    if (std::exchange(connection.peer_asked, base::Instant::max()) == base::Instant::max()) return;
+    core_.reactor.ask_peer(connection.socket, false);
+  });
+}
+
+void HealthWatch::look_for_unreachable() {
+  std::erase_if(reaches_, [this](const Reach& each) {
+    const bool over = core_.endpoints->find(each.endpoint) == nullptr || each.until <= looked_at_;
+    if (over) leave_peers(each.endpoint);
+    return over;
+  });
+  for (const Reach& each : reaches_) {
+    // Soon more is known.
+    if (!each.lost()) delayed_ = true;
+    if (each.lost()) take_answers(each.endpoint);
+  }
+}
+
 void HealthWatch::take_answers(Handle handle) {
   const EndpointState* endpoint = core_.endpoints->find(handle);
-  if (endpoint == nullptr) {
-    std::erase(out_of_reach_, handle);
-    return;
-  }
+  if (endpoint == nullptr) return;
   const base::Instant now = core_.reactor.now();
   std::size_t answered = 0, unanswered = 0, pending = 0;
   base::Instant last = long_ago;

@@ -44,6 +44,8 @@ bool Exchanges::could_serve(const Exchange& exchange, Handle but) {
 // The attempt goes on without it; whoever comes next may find a connection in the pool.
 void Exchanges::move_on(Exchange& exchange) {
   exchange.move_on = base::Instant::max();
+  const EndpointState* endpoint = core_.endpoints->find(exchange.endpoint);
+  if (endpoint != nullptr) core_.health->connect_slow(*endpoint);
   if (!could_serve(exchange, exchange.endpoint)) return arm_for_deadline(exchange);
   exchange.back->leave(exchange.backend);
   exchange.backend = {};
