@@ -90,9 +90,10 @@ std::optional<std::string_view> preflighted_method(const wire::RequestHead& head
 }
 
 // Requests that take about as long as each other, as far as can be told from outside: the route, the method and the
-// first part of the path; of gRPC the whole path, which is the name of a method.
+// first part of the path; of gRPC the whole path, which is the name of a method. Not the query: it is another one each
+// time, and nothing would be known of any.
 lifecycle::RequestKind kind_of(const routes::Route* route, const wire::RequestHead& head, bool grpc) {
-  const std::size_t end = grpc ? head.path.npos : head.path.find('/', 1);
+  const std::size_t end = head.path.find_first_of(grpc ? "?" : "/?", 1);
   base::StableHash hash;
   hash.add(head.method_text).add(head.path.substr(0, std::min<std::size_t>(end, 64)));
   return (hash.value() ^ (route == nullptr ? 0 : route->label)) * 0x9e3779b97f4a7c15u;

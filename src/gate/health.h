@@ -223,6 +223,7 @@ class HealthWatch {
   std::vector<Waiting> on_all_workers(std::span<const Waiting> here) const;
   void weigh_kind(std::span<const Waiting> kind);
   base::Instant answered_elsewhere(const BackendView& view, std::span<const Waiting> kind) const;
+  bool overdue(const Waiting& each, base::Instant answered) const;
   double surprise_at(const EndpointState& endpoint, std::span<const Waiting> kind, base::Instant answered) const;
   // Of all endpoints of the backend, on all workers as far as they were asked.
   lifecycle::AnswerTimes times_of(base::Handle view, lifecycle::RequestKind kind) const;

@@ -109,9 +109,7 @@ KindReport HealthWatch::report_on(const KindQuestion& question) const {
   if (any == nullptr) return report;
   const BackendView& view = core_.endpoints->view(any->view);
   std::unordered_set<std::uint64_t> owing;
-  const bool recent = core_.reactor.now() - looked_at_ < 2 * look_interval;  // no looks while nothing is under way
   for (const Waiting& each : waiting_) {
-    if (!recent) break;
     const bool asked_about = each.view == any->view && each.kind == question.kind;
     const EndpointState* endpoint = asked_about ? core_.endpoints->find(each.endpoint) : nullptr;
     if (endpoint == nullptr || each.waited <= view.evidence.silence.after) continue;
@@ -194,7 +192,7 @@ void HealthWatch::weigh_kind(std::span<const Waiting> kind) {
     return there == nullptr ? endpoint.heard : std::max(endpoint.heard, there->heard);
   };
   const base::Instant answered = answered_elsewhere(view, kind);
-  const auto counts = [&](const Waiting& each) { return !each.overtaken && looked_at_ - each.waited < answered; };
+  const auto counts = [&](const Waiting& each) { return overdue(each, answered); };
   std::vector<Handle> silent;
   for (const Waiting& each : kind) {
     if (!counts(each) || std::ranges::find(silent, each.endpoint) != silent.end()) continue;
@@ -211,6 +209,11 @@ void HealthWatch::weigh_kind(std::span<const Waiting> kind) {
     if (const EndpointState* endpoint = core_.endpoints->find(handle); endpoint != nullptr)
       known->surprise += surprise_at(*endpoint, kind, answered);
   }
+}
+
+// Requests that one round of the loop has read are asked at the same instant: an answer to one of them counts for all.
+bool HealthWatch::overdue(const Waiting& each, base::Instant answered) const {
+  return !each.overtaken && looked_at_ - each.waited <= answered;
 }
 
 // Siblings that owe no answer of this kind have answered requests that were asked up to then. Where all are slow, they
@@ -247,8 +250,7 @@ double HealthWatch::surprise_at(const EndpointState& endpoint, std::span<const W
   }
   for (const Waiting& each : kind) {
     const bool here = each.endpoint == endpoint.self;
-    if (here && !each.overtaken && looked_at_ - each.waited < answered)
-      sum += lifecycle::surprise_of_wait(each.waited, own, late_here, all, late);
+    if (here && overdue(each, answered)) sum += lifecycle::surprise_of_wait(each.waited, own, late_here, all, late);
     late += 1;
     late_here += here ? 1 : 0;
   }

@@ -45,8 +45,8 @@ class KindSurvey {
  public:
   static constexpr std::size_t kinds_max = 32;
   static constexpr std::size_t silent_max = 16;
-  static constexpr base::Duration interval = std::chrono::milliseconds{200};
-  static constexpr base::Duration kept = std::chrono::seconds{2};  // since it was last wanted
+  static constexpr base::Duration interval = std::chrono::milliseconds{100};  // less than a look: none is left out
+  static constexpr base::Duration kept = std::chrono::seconds{2};             // since it was last wanted
 
   explicit KindSurvey(Core& core) : core_(core) {}
 
