@@ -75,7 +75,7 @@ inline double chance_of_stay(base::Duration silence, base::Duration survived, bo
   const bool long_known = silence < 2 * survived;
   if (concurrent && !long_known) return 1;
   if (long_known || silence < seconds{2}) return 0.05;
-  return silence < seconds{15} ? 0.15 : 1;
+  return silence < seconds{30} ? 0.15 : 1;
 }
 
 // Whether an endpoint works on several requests at a time: later ones were answered before earlier ones, several times.

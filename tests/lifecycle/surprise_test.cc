@@ -96,7 +96,8 @@ TEST(Surprise, WhatAllWouldAnswerIsNoFailureOfOne) {
 TEST(Surprise, TheLongerASilenceTheFewerStay) {
   EXPECT_EQ(chance_of_stay(milliseconds{1500}, {}, false), 0.05);
   EXPECT_EQ(chance_of_stay(seconds{3}, {}, false), 0.15);
-  EXPECT_EQ(chance_of_stay(seconds{16}, {}, false), 1);
+  EXPECT_EQ(chance_of_stay(seconds{24}, {}, false), 0.15) << "two slow ones behind each other";
+  EXPECT_EQ(chance_of_stay(seconds{31}, {}, false), 1);
   EXPECT_EQ(chance_of_stay(seconds{9}, seconds{6}, false), 0.05) << "it has answered after six seconds before";
 }
 
