@@ -26,7 +26,7 @@ struct Response {
 class BlockingClient {
  public:
   explicit BlockingClient(const base::Address& address) : fd_(socket(address.family(), SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-    const timeval limit{.tv_sec = 10, .tv_usec = 0};
+    const timeval limit{.tv_sec = 60, .tv_usec = 0};
     setsockopt(fd_, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
     EXPECT_EQ(connect(fd_, address.raw(), address.raw_size()), 0);
   }

@@ -21,7 +21,7 @@ NGINX = """
 daemon off; master_process off; worker_processes 1; pid {directory}/nginx.pid; error_log {directory}/error.log;
 events {{ worker_connections 2048; }}
 http {{
-  access_log off; keepalive_requests 1000000; client_max_body_size 0;
+  access_log off; keepalive_requests 1000000; client_max_body_size 0; send_timeout 10m;
   client_body_temp_path {directory}/body; proxy_temp_path {directory}/p; fastcgi_temp_path {directory}/f;
   uwsgi_temp_path {directory}/u; scgi_temp_path {directory}/s;
   server {{

@@ -30,6 +30,15 @@ def wait_until(condition, seconds=PATIENCE, what="the condition"):
     return value
 
 
+def healthz(ask):
+    """The answer to ask(), a question for /healthz, that does not blame a worker that the machine kept from answering."""
+    def answer():
+        got = ask()
+        return None if got.body.startswith(b"did not answer in time") else got
+
+    return wait_until(answer, what="workers that answer in time")
+
+
 def promised(seconds):
     """The most that something may take. A promise of the router on a machine of its own (the mark `prompt`); with sanitizers
     it only has to happen."""
@@ -69,6 +78,9 @@ def endpoint(port, name="one", **more):
 
 
 def backend(*ports, name="service", **more):
+    """Where a server of ours has a part in connecting (TLS, SETTINGS of HTTP/2), a busy machine makes no connection a second time."""
+    if "tls" in more or more.get("protocol", "http1") != "http1":
+        more["timeouts"] = {"connect": "1m", **more.get("timeouts", {})}
     return {"name": name, "endpoints": [endpoint(port, f"e{index}") for index, port in enumerate(ports)], **more}
 
 
@@ -174,14 +186,22 @@ class Router:
             stream.send(request(method, target, host=host, Connection="close", **self.admin_fields))
             return stream.read_response(method)
 
+    def health(self):
+        """/healthz, when all workers have answered in time: a busy machine may keep one from that for a second."""
+        return healthz(lambda: self.ask_admin("/healthz"))
+
     def metrics(self):
-        """{'name{labels}': value} of the whole exposition."""
-        samples = {}
-        for line in self.ask_admin("/metrics").body.decode().splitlines():
-            if line and not line.startswith("#"):
-                name, value = line.rsplit(" ", 1)
-                samples[name] = float(value)
-        return samples
+        """{'name{labels}': value} of the whole exposition, with the numbers of all workers: one that a busy machine kept from replying
+        for a second is left out, and asked again."""
+        def scrape():
+            samples = {}
+            for line in self.ask_admin("/metrics").body.decode().splitlines():
+                if line and not line.startswith("#"):
+                    name, value = line.rsplit(" ", 1)
+                    samples[name] = float(value)
+            return samples if samples.get("ebbgate_workers_silent") == 0 else None
+
+        return wait_until(scrape, what="a reply of all workers")
 
     def metric(self, name, **labels):
         """The sum over all series of that name with these labels."""

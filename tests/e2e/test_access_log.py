@@ -1,5 +1,6 @@
 """The access log: what ended before it was a request, what was no request at all, and what the router itself has answered."""
 
+import contextlib
 import ssl
 
 import pytest
@@ -146,8 +147,10 @@ def test_a_handshake_that_takes_too_long_has_a_line(router, secure, looks):
         secure["routes"].pop()
         secure["listeners"] = secure["listeners"][:1]
     one = router(secure | {"timeouts": {"tls_handshake": "200ms"}})
-    with dial(one.port()) as client, dial(one.port()) as silent:
-        client.send(b"\x16\x03\x01\x02\x00\x01")  # the beginning of a ClientHello
+    with contextlib.ExitStack() as stack:
+        with one.stopped():  # so that it finds these bytes in time, however late we are
+            client, silent = (stack.enter_context(dial(one.port())) for _ in range(2))
+            client.send(b"\x16\x03\x01\x02\x00\x01")  # the beginning of a ClientHello
         client.read_to_end()
         silent.read_to_end()
         address = "%s:%d" % client.socket.getsockname()

@@ -11,7 +11,7 @@ import pytest
 import awkward
 from http1 import PATIENCE, Stream, request, response, trusting_context
 from raw_tls import APPLICATION_DATA, HANDSHAKE, RawTls, key_update
-from router import BINARY, PORTS, configuration, wait_until
+from router import BINARY, PORTS, configuration, healthz, wait_until
 
 CONNECTIONS_MAX, PER_ADDRESS_MAX, RUNTIME_MAX = 1024 + 32, 256, 64
 
@@ -43,7 +43,7 @@ def dial_from(address, port):
 def ask_from(address, port, target):
     with Stream(dial_from(address, port)) as stream:
         stream.send(request(target=target, host="localhost", Connection="close"))
-        return stream.read_response().status
+        return stream.read_response()
 
 
 def hold(held, one, address, sent):
@@ -55,13 +55,15 @@ def hold(held, one, address, sent):
 
 
 def served(one, address):
-    return [ask_from(address, one.admin, target) for target in ("/healthz", "/readyz", "/api/v1/config")]
+    answers = [healthz(lambda: ask_from(address, one.admin, "/healthz")), *(ask_from(address, one.admin, target) for target in ("/readyz", "/api/v1/config"))]
+    return [answer.status for answer in answers]
 
 
 GET_HEALTH = request(target="/healthz", host="localhost")
+GET_READY = request(target="/readyz", host="localhost")  # unlike the other it has no time limit
 
 
-@pytest.mark.parametrize("sent", [GET_HEALTH, b"", b"GET /healthz HTT"], ids=["idle", "silent", "half"])
+@pytest.mark.parametrize("sent", [GET_READY, b"", b"GET /healthz HTT"], ids=["idle", "silent", "half"])
 def test_connections_of_many_addresses_make_room(gate, many_descriptors, sent):
     with contextlib.ExitStack() as held:
         for number in range(CONNECTIONS_MAX + 100):
@@ -73,7 +75,7 @@ def test_connections_of_many_addresses_make_room(gate, many_descriptors, sent):
 def test_connections_of_one_address_make_room_for_that_address(gate, many_descriptors):
     with contextlib.ExitStack() as held:
         for _ in range(PER_ADDRESS_MAX + 40):
-            hold(held, gate, "127.0.0.2", GET_HEALTH)
+            hold(held, gate, "127.0.0.2", GET_READY)
         for _ in range(5):
             assert served(gate, "127.0.0.2") == [200, 200, 200]
 
@@ -121,7 +123,7 @@ def test_an_answer_waits_for_the_rest_of_a_tls_message(secured, target, status, 
         send_the_rest(peer)
         peer.read_until(b"HTTP/1.1 " + status)
         if status == b"200" and not last:
-            peer.write(GET_HEALTH)
+            peer.write(GET_READY)
             peer.read_until(b"HTTP/1.1 200")
         else:
             while peer.next_record() is not None:
@@ -129,7 +131,7 @@ def test_an_answer_waits_for_the_rest_of_a_tls_message(secured, target, status, 
 
 
 def served_with_token(one):
-    return [one.ask_admin(target).status for target in ("/healthz", "/api/v1/config")]
+    return [one.health().status, one.ask_admin("/api/v1/config").status]
 
 
 PIPELINED = 300
@@ -150,7 +152,7 @@ def test_pipelined_requests_wait_too(secured):
         send_the_rest(last)
         for _ in range(PIPELINED):
             last.read_until(b"HTTP/1.1 200")
-        last.write(GET_HEALTH)
+        last.write(GET_READY)
         last.read_until(b"HTTP/1.1 200")
 
 
@@ -158,7 +160,7 @@ def settled(one):
     seen = set()
     for _ in range(10):
         seen.add(one.rss_kib())
-        assert one.ask_admin("/healthz").status == 200
+        assert one.ask_admin("/readyz").status == 200
         threading.Event().wait(0.05)
     return max(seen) - min(seen) < 1024
 
@@ -170,7 +172,7 @@ def test_messages_that_are_never_whole_do_not_pile_up_requests(secured):
         with pytest.raises(OSError):
             for _ in range(400):
                 beside.write(GET_HEALTH)
-                beside.read_until(b"HTTP/1.1 200")  # by the same thread: so that each segment is read alone
+                beside.read_until(b"HTTP/1.1 ")  # by the same threads: so that each segment is read alone
                 rest = peer.record(HANDSHAKE, key_update()[4:])
                 peer.out.update()
                 peer.send(rest + peer.record(APPLICATION_DATA, asked) + peer.record(HANDSHAKE, key_update()[:4]))
@@ -199,7 +201,7 @@ def test_callers_that_wait_for_drains_leave_health_to_their_address(router, back
             each.send(drain)
         assert served(one, "127.0.0.2") == [200, 200, 200]  # others have their own part; by now all those are being served
         for _ in range(40):
-            assert [one.ask_admin(target).status for target in ("/healthz", "/readyz")] == [200, 200]
+            assert [one.health().status, one.ask_admin("/readyz").status] == [200, 200]
         assert one.ask_admin("/api/v1/config").status == 503
         slow.released.set()
         assert client.read_response().body == b"late"

@@ -124,9 +124,10 @@ def test_a_check_is_small_says_who_asks_and_is_not_a_request(ward):
 def test_only_one_worker_asks(ward):
     one = ward("a", workers=2)
     wait_until(lambda: len(one.patients[0].checks) >= 2, what="checks")
-    before, started = len(one.patients[0].checks), time.monotonic()
+    started = time.monotonic() - EVERY  # one that is under way counts
+    before = one.metric("ebbgate_checks_total")  # not what the endpoint has seen: a busy machine shows it several at once
     time.sleep(2)
-    asked = len(one.patients[0].checks) - before
+    asked = one.metric("ebbgate_checks_total") - before
     assert asked <= (time.monotonic() - started) / (0.9 * EVERY) + 1
 
 
@@ -183,7 +184,7 @@ def test_draining_endpoints_go_on_being_checked(ward, wish):
 
 
 def test_checks_that_pass_do_not_cure_requests_that_hang(ward):
-    one = ward(health=HTTP | {"every": "500ms", "timeout": "500ms"})
+    one = ward(health=HTTP | {"every": "1s", "timeout": "1s"})
     wait_until(lambda: len(one.patients[0].checks) >= 2, what="checks")
     stopping = threading.Event()
 
@@ -202,8 +203,8 @@ def test_checks_that_pass_do_not_cure_requests_that_hang(ward):
         wait_for(one, "e0", "suspect", "backend_silent")
         passed = last_check(one)["passed"]
         wait_until(lambda: last_check(one)["passed"] >= passed + 5, what="checks that pass")
-        known = one.api.endpoint("e0")
-        assert (known["health"], known["cause"], known["check"]["state"]) == ("suspect", "backend_silent", "good")
+        wait_until(lambda: last_check(one)["state"] == "good", what="a check that is not late")
+        assert endpoint_is(one, "e0", "suspect", "backend_silent")
         assert one.metric("ebbgate_endpoint_verdicts_total", to="up") == 0
         one.patients[0].answers.set()
         wait_for(one, "e0", "up")
@@ -316,8 +317,14 @@ def test_show_stat_has_the_checks_in_haproxys_columns(ward, tmp_path):
     one.patients[0].status = "503 Service Unavailable"
     wait_for(one, "e0", "down", "backend_check_failed")
     wait_until(lambda: last_check(one, "e1")["in_a_row"] >= 2, what="checks")
-    table = runtime(tmp_path / "run" / "gate.sock", "show stat").removeprefix("# ").splitlines()
-    rows = {row["svname"]: row for row in csv.DictReader(table) if row["pxname"] == "service"}
+
+    def answered():
+        """The rows, where the last check of each was not late."""
+        table = runtime(tmp_path / "run" / "gate.sock", "show stat").removeprefix("# ").splitlines()
+        rows = {row["svname"]: row for row in csv.DictReader(table) if row["pxname"] == "service"}
+        return rows if (rows["e0"]["check_status"], rows["e1"]["check_status"], rows["e1"]["check_health"]) == ("L7STS", "L7OK", "3") else None
+
+    rows = wait_until(answered, what="checks that are answered in time")
     assert (rows["e0"]["status"], rows["e0"]["check_status"], rows["e0"]["check_code"], rows["e0"]["check_health"]) == ("DOWN", "L7STS", "503", "0")
     assert (rows["e1"]["status"], rows["e1"]["check_status"], rows["e1"]["check_code"], rows["e1"]["check_health"]) == ("UP", "L7OK", "200", "3")
     assert (rows["e0"]["chkdown"], rows["e0"]["check_rise"], rows["e0"]["check_fall"]) == ("1", "2", "2")

@@ -10,7 +10,7 @@ import awkward
 import http2
 from curl import ask
 from http1 import Closed, request, response
-from router import PORTS, configuration
+from router import PORTS, configuration, wait_until
 from router import backend as backend_of
 
 SHORT = "300ms"
@@ -80,10 +80,11 @@ def test_deadline_cuts_a_response_that_never_ends(router, backend):
 
 def test_try_that_takes_too_long_is_repeated_elsewhere(router, backend, version):
     hung, well = backend(awkward.stalling_after(b"")), backend(awkward.named("well"))
-    one = router(timed(hung.port, well.port, timeouts={"try": SHORT, "request": "5s"}))
+    one = router(timed(hung.port, well.port, timeouts={"try": "2s", "request": "25s"}))  # in which the one that is well answers, on a busy machine too
     assert [ask(one.port(), "/", version).body for _ in range(4)] == [b"well"] * 4
-    assert hung.requests
-    assert one.metric("ebbgate_retries_total", cause="try_timeout") == len(hung.requests)
+    retries = one.metric("ebbgate_retries_total", cause="try_timeout")
+    assert retries > 0
+    wait_until(lambda: len(hung.requests) == retries, what="as many requests at the one that hangs")
 
 
 def test_try_of_a_post_is_not_repeated(router, backend, version):
@@ -127,7 +128,7 @@ def test_pause_in_a_body_has_the_routes_limit(router, backend):
 @pytest.mark.parametrize("limit, cause", [("tunnel_idle", "tunnel_idle_timeout"), ("tunnel_age", "tunnel_max_age")])
 def test_tunnel_has_limits_of_its_own(router, backend, limit, cause):
     """The time of the request is over when the tunnel begins."""
-    one = router(timed(backend(awkward.upgrading()).port, timeouts={limit: "4s", "request": "2s", "try": "2s"}))
+    one = router(timed(backend(awkward.upgrading()).port, timeouts={limit: "6s", "request": "4s", "try": "4s"}))
     with one.dial() as client:
         started = time.monotonic()
         client.send(request(Connection="Upgrade", Upgrade="websocket"))
@@ -138,7 +139,7 @@ def test_tunnel_has_limits_of_its_own(router, backend, limit, cause):
                 client.read(4)
                 time.sleep(0.05)
         assert limit == "tunnel_age" or client.is_closed()
-        assert 3.5 < time.monotonic() - started < IN_TIME[1]
+        assert 5.5 < time.monotonic() - started < IN_TIME[1]
     one.logged(status=101, cause=cause)
 
 

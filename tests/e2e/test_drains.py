@@ -238,7 +238,7 @@ def test_silent_connections_to_the_listener_for_endpoints_take_nothing_away(rout
         stack.callback(resource.setrlimit, resource.RLIMIT_NOFILE, (soft, hard))
         for _ in range(1030):
             stack.enter_context(socket.create_connection(("127.0.0.1", port)))
-        assert one.ask_admin("/healthz").status == 200
+        assert one.health().status == 200
         assert Api(one.admin).endpoint("e0")["membership"] == "present"
         ended = drain_command(one, "--self", "--timeout", "10s", port=port)
         assert ended.returncode == 0, ended

@@ -91,12 +91,15 @@ def test_client_that_leaves_is_not_served(router, backend):
 
 
 def test_endpoint_gets_no_more_at_a_time_than_its_limit(router, backend):
-    busy, most, lock = [], [], threading.Lock()
+    busy, most, lock, together = [], [], threading.Lock(), threading.Event()
 
     def slow(_):
         with lock:
             busy.append(1)
             most.append(len(busy))
+            if len(busy) == 2:
+                together.set()
+        together.wait(20)  # for as many as may be
         time.sleep(0.05)
         with lock:
             busy.pop()

@@ -43,7 +43,8 @@ class Site:
         services = {"late": self.late, "cut": backend(self.serve_cut), "service": backend(hostile.prompt_service)}
         settings = configuration(backends=[backend_of(service.port, name=name) for name, service in services.items()],
                                  routes=[{"name": "late", "path": "/late", "backend": "late"}, {"name": "cut", "path": "/cut", "backend": "cut"},
-                                         {"name": "all", "backend": "service"}])
+                                         {"name": "all", "backend": "service"}],
+                                 timeouts={"tls_handshake": "5m", "client_head": "5m"})  # what is sent piece by piece takes its time
         settings["listeners"][0].update(protocol="https", certificates=[pair])
         self.one = router(settings)
         self.port = self.one.port()

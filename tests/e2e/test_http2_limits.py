@@ -39,7 +39,7 @@ def test_a_response_that_nobody_reads_ends_its_stream_only(router, backend):
 
 def test_a_slow_reader_is_not_a_stopped_one(router, backend):
     """Each piece that is taken begins the time anew."""
-    one = router(configuration(backend(awkward.answering(answer_by_target)).port) | {"timeouts": {"client_write": "1500ms"}})
+    one = router(configuration(backend(awkward.answering(answer_by_target)).port) | {"timeouts": {"client_write": "4s"}})
     with http2.dial(one.port(), reads_on=False) as client:
         client.h2.increment_flow_control_window(1 << 24)
         stream, half = client.ask(target="/large"), None
@@ -47,7 +47,7 @@ def test_a_slow_reader_is_not_a_stopped_one(router, backend):
             half = client.halves[stream]
             client.wait_for(lambda: len(half.body) == 65535 * turn)
             with pytest.raises(TimeoutError):  # nothing comes for a while, and the stream stays
-                client.socket.settimeout(0.25)
+                client.socket.settimeout(0.6)  # longer than the time-out together, shorter each
                 client.receive()
             client.socket.settimeout(PATIENCE)
             client.h2.increment_flow_control_window(65535, stream)

@@ -74,7 +74,7 @@ def sparse(path):
 def test_memory_is_bounded_and_others_flow(router, nginx, nghttpd, certificates, protocol, tls):
     server = nginx if protocol == "http1" else nghttpd
     sparse(server.files / "huge")
-    settings = configuration(backends=[backend_of(server.port, protocol=protocol)])
+    settings = configuration(backends=[backend_of(server.port, protocol=protocol)], timeouts={"client_write": "10m"})  # no time-out ends what waits
     settings["listeners"].append({"name": "plain", "bind": f"127.0.0.1:{PORTS.take()}"})
     if tls:
         settings["listeners"][0].update(protocol="https", certificates=[certificates("localhost", "ecdsa", "localhost")])

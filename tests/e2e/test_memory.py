@@ -11,6 +11,7 @@ import attackers
 import awkward
 from http1 import request, response
 from router import PORTS, SANITIZED, configuration, wait_until
+from router import backend as backend_of
 
 PEAK_KIB_MAX = 512 << 10
 BUFFER_BYTES_MAX = 96 << 20  # of what one kind of client holds; all of them together: what the workers may have
@@ -235,7 +236,7 @@ def test_copies_for_another_try_give_way_and_no_request_does(router, backend):
             stream.send(response(b"%d" % len(asked.body)))
 
     service = backend(serve)
-    one = router(configuration(service.port, limits={"buffers": "8MiB"}))
+    one = router(configuration(backends=[backend_of(service.port, timeouts={"response": "10m"})], limits={"buffers": "8MiB"}))
     with contextlib.ExitStack() as stack:
         clients = [stack.enter_context(one.dial()) for _ in range(waiting)]
         for client in clients:

@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+import time
 
 import pytest
 
@@ -105,8 +106,9 @@ def accept_for(key):
 def test_no_spelling_leads_around_a_rate_limit(router, backend):
     service = backend(awkward.named("x"))
     one = router(guarded(service, {"rate_limit": {"requests": 1, "burst": 1}}))
+    started = time.monotonic()
     statuses = [ask(one.port(), target) for target in SPELLINGS * 2]
-    assert statuses.count(200) <= 10 and set(statuses) <= {200, 400, 429}
+    assert statuses.count(200) <= 1 + time.monotonic() - started and set(statuses) <= {200, 400, 429}
     assert {seen.target.partition("?")[0] for seen in service.requests} <= {"/admin"}
 
 

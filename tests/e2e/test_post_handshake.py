@@ -283,7 +283,7 @@ def test_garbage_of_an_endpoint_behind_its_answer_is_dropped(router, backend, pa
     kinds, service = list(GARBAGE.values()), backend(serve)
     service.turns = queue.SimpleQueue()
     plain = backend(awkward.named("plain"))
-    one = router(configuration(backends=[backend_of(service.port, protocol=mode, retries=0, tls={"verify": False}), backend_of(plain.port, name="plain")],
+    one = router(configuration(backends=[backend_of(service.port, protocol=mode, retries=0, tls={"verify": False}, timeouts=PATIENT), backend_of(plain.port, name="plain")],
                                routes=[{"name": "beside", "path": "/plain", "backend": "plain"}, ALL]))
     for number in range(len(GARBAGE)):
         with one.dial() as client:
@@ -323,7 +323,7 @@ def test_an_endpoint_that_agrees_on_http_2_late_and_closes(router, backend, pair
     one = router(configuration(backends=[backend_of(slow.port, quick.port, protocol="auto", balance="round_robin", tls={"verify": False},
                                                 timeouts=PATIENT)], routes=[ALL]))
     assert [one.get().status for _ in range(2)] == [200, 200]
-    assert slow.requests
+    slow.wait_for_requests(1)
     slow.released.set()
     wait_until(lambda: one.metric("ebbgate_connections", side="backend") == 1, what="the late connection's end")
     assert one.get().status == 200

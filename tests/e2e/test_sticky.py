@@ -174,7 +174,7 @@ def test_clients_of_a_draining_endpoint_stay_when_nobody_else_is_ready(router, s
 def test_a_draining_endpoint_may_keep_its_clients_to_the_deadline(router, backend, state, protocol):
     kind = awkward.named if protocol == "http1" else http2.naming
     services = {name: backend(kind(name)) for name in "abc"}
-    keep = {"sticky": {**STICKY, "drain": "keep"}, "drain": {"deadline": "4s"}, "protocol": protocol}
+    keep = {"sticky": {**STICKY, "drain": "keep"}, "drain": {"deadline": "8s"}, "protocol": protocol}
     one = router(configuration(backends=listed(services, **keep)))
     clients = Clients(one, 24)
     change(one, backends=listed(services, states={"b": {"state": state}}, **keep))
@@ -274,8 +274,9 @@ def test_a_client_waits_for_its_endpoint_rather_than_move(router, backend):
     one = router(sticky(services, endpoint_limits={"requests": 1}))
     home = next(pair(answer) for answer in (one.get() for _ in range(4)) if answer.body == b"a")
     with one.dial() as busy, one.dial() as waiting:
+        before = len(services["a"].requests)
         busy.send(request(target="/slow", Cookie=home))
-        services["a"].wait_for_requests(len(services["a"].requests) + 1)
+        services["a"].wait_for_requests(before + 1)
         waiting.send(request(Cookie=home))
         assert one.get().body == b"b"
         release.set()

@@ -14,6 +14,8 @@ import http2
 from http1 import PATIENCE, Closed, Stream, dial, request, response, trusting_context
 from router import PORTS, configuration, endpoint, wait_until
 
+PATIENT = {"connect": "1m"}  # the time to connect includes the handshake: a busy machine makes no connection a second time
+
 
 def over_tls(serve, certificate, ask_client=None, alpn=None, seen=None):
     """The same backend behind TLS of its own."""
@@ -62,7 +64,7 @@ def shared_port(backend, certificates):
                           {"host": "again.test", "backend": "again", "tls": "reencrypt"},
                           {"host": "through.test", "backend": "through", "tls": "passthrough"}]
     settings["backends"] += [
-        {"name": "again", "tls": {"ca": again_pair["cert"], "name": "again.internal"}, "endpoints": [endpoint(again.port)]},
+        {"name": "again", "tls": {"ca": again_pair["cert"], "name": "again.internal"}, "timeouts": PATIENT, "endpoints": [endpoint(again.port)]},
         {"name": "through", "endpoints": [endpoint(through.port)]}]
     return settings
 
@@ -151,9 +153,6 @@ def test_passthrough_listener_refuses_names_that_nobody_serves(router, shared_po
         client.send(b"GET / HTTP/1.1\r\n\r\n")
         assert client.read_to_end() == b""
     wait_until(lambda: one.metric("ebbgate_connections_closed_total", cause="client_tls_name_refused") == 1)
-
-
-PATIENT = {"connect": "1m"}  # the time to connect includes the handshake: a busy machine makes no connection a second time
 
 
 def reencrypting(service, **tls):
@@ -374,7 +373,7 @@ def test_an_http2_connection_takes_no_stream_of_the_new_manner(router, backend):
     service.kinds = []
 
     def to(**more):
-        return [{"name": "service", "protocol": "h2c", "endpoints": [endpoint(service.port)], **more}]
+        return [{"name": "service", "protocol": "h2c", "timeouts": PATIENT, "endpoints": [endpoint(service.port)], **more}]
 
     one = router(configuration(backends=to()))
     with one.dial() as client:

@@ -156,10 +156,11 @@ def test_a_thousand_clients_each_get_their_own_answer(router, echo):
         for number, asker in enumerate(clients):
             selector.register(asker, selectors.EVENT_READ, number)
         answers = {}
-        for number, asker in enumerate(clients):
-            asker.sendto(b"%d" % number, ("127.0.0.1", one.port("dns")))
-        deadline = time.monotonic() + PATIENCE
+        sent, deadline = 0, time.monotonic() + PATIENCE
         while len(answers) < 1000 and time.monotonic() < deadline:
+            while sent < min(len(answers) + 100, 1000):  # what sockets have room for: more, the kernel may drop
+                clients[sent].sendto(b"%d" % sent, ("127.0.0.1", one.port("dns")))
+                sent += 1
             for key, _ in selector.select(1):
                 answers.setdefault(key.data, []).append(key.fileobj.recv(100))
         assert {number: [answer.split(b":")[1] for answer in got] for number, got in answers.items()} == \
@@ -183,9 +184,9 @@ def test_a_killed_endpoint_loses_its_clients_to_the_other(router, echo):
         before = ask(asker, one.port("dns"), b"x")[:1].decode()
         after = "b" if before == "a" else "a"
         services[before].close()
-        answer, tries = ask_until_answered(asker, one.port("dns"), b"y")
-        assert answer == f"{after}:y".encode()
-        assert tries <= 2, "the datagram that was refused is lost, the next one is not"
+        asker.sendto(b"lost", ("127.0.0.1", one.port("dns")))
+        wait_until(lambda: one.metric("ebbgate_datagrams_total", side="backend", direction="out") == 2, what="the datagram that is refused")
+        assert ask(asker, one.port("dns"), b"y") == f"{after}:y".encode(), "the datagram that was refused is lost, the next one is not"
     assert one.metric("ebbgate_flows_moved_total", cause="backend_refused") == 1
 
 
@@ -204,7 +205,7 @@ def test_the_only_endpoint_is_asked_again_when_it_is_back(router, echo):
 
 def test_flows_end_when_idle_and_are_logged(router, echo):
     service = echo("a")
-    one = router(settings(service, timeouts={"idle": "300ms"}))
+    one = router(settings(service, timeouts={"idle": "3s"}))  # in which the answer comes, on a busy machine too
     with client() as asker:
         ask(asker, one.port("dns"), b"hello")
         line = one.logged(cause="flow_idle_timeout")
@@ -212,7 +213,7 @@ def test_flows_end_when_idle_and_are_logged(router, echo):
         assert line["endpoint"] == "a" and line["endpoint_address"] == f"127.0.0.1:{service.port}"
         assert line["client"] == f"127.0.0.1:{asker.getsockname()[1]}"
         assert (line["bytes_received"], line["bytes_sent"], line["tries"], line["status"]) == (5, 7, 1, 0)
-        assert line["total_ms"] >= 300
+        assert line["total_ms"] >= 3000
         assert one.metric("ebbgate_flows") == 0
         assert ask(asker, one.port("dns"), b"anew") == b"a:anew"
     assert len(service.peers) == 2

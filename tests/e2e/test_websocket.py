@@ -151,11 +151,11 @@ def test_one_message_of_16_mib(through, server, tls):
 
 
 def test_an_idle_tunnel_ends_and_a_busy_one_does_not(router, server):
-    one = router(configuration(server.port) | {"timeouts": {"tunnel_idle": "1500ms"}})
+    one = router(configuration(server.port) | {"timeouts": {"tunnel_idle": "4s"}})
 
     async def conversation(connection):
         for _ in range(8):  # longer than the time-out together, shorter each
-            await asyncio.sleep(0.2)
+            await asyncio.sleep(0.6)
             await asyncio.wait_for(await connection.ping(), PATIENCE)
         with pytest.raises(websockets.exceptions.ConnectionClosed):
             await connection.recv()
