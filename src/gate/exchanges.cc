@@ -602,7 +602,7 @@ std::uint32_t Exchanges::end_of_endpoint(Handle endpoint, Cause cause) {
       continue;
     }
     say_goodbye(*exchange);
-    close_tunnel(*exchange, cause);
+    if (live(handle) != nullptr) close_tunnel(*exchange, cause);
   }
   return cut;
 }

@@ -295,6 +295,7 @@ class Exchanges {
   base::Handle trial_for(Exchange& exchange, bool bound);
   bool could_serve(const Exchange& exchange, base::Handle but);
   void move_on(Exchange& exchange);
+  void note_slow_connect(const Exchange& exchange);
   bool waits_for_answer(const Exchange& exchange) const {
     return exchange.life.is(State::awaiting) && !exchange.response_bytes;
   }

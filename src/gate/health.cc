@@ -178,7 +178,8 @@ void HealthWatch::apply(std::uint64_t identity, const HealthNews& news) {
 }
 
 void HealthWatch::arm() {
-  const bool needed = core_.exchanges->size() > 0 || !given_up_at_.empty() || (probing_ && !core_.stopping);
+  const bool needed =
+      core_.exchanges->size() > 0 || !given_up_at_.empty() || !reaches_.empty() || (probing_ && !core_.stopping);
   if (!needed) {
     waiting_.clear();  // no looks any more: other workers must not be told of what waited then
     return timer_.disarm();

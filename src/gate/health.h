@@ -121,12 +121,10 @@ class HealthWatch {
 
   // For the home worker, from all.
   void take(const Finding& finding) { inbox_.push_back(finding); }
-  // For any worker, from one where requests of the kind wait. `view` is the asker's.
-  void answer(std::size_t asker, base::Handle view, const KindQuestion& question);
+  // For any worker, from one where requests of these kinds wait.
+  void answer(std::size_t asker, std::span<const KindQuestion> questions);
   // For that one.
-  void take(base::Handle view, lifecycle::RequestKind kind, std::size_t worker, KindReport report) {
-    survey_.take(view, kind, worker, std::move(report));
-  }
+  void take(std::size_t worker, std::vector<KindAnswer> answers) { survey_.take(worker, std::move(answers)); }
   // For all workers, from the home.
   void apply(std::uint64_t identity, const HealthNews& news);
 
@@ -183,6 +181,10 @@ class HealthWatch {
   struct Reach {
     base::Handle endpoint;
     base::Instant until = base::Instant::max();  // max: no connection can be established; else perhaps, up to then
+    // What its connections say, while all are looked at.
+    std::uint32_t answered = 0, unanswered = 0, pending = 0;
+    base::Instant last_asked = long_ago;
+
     bool lost() const { return until == base::Instant::max(); }
   };
   using Change = lifecycle::Verdict::Change;
@@ -201,15 +203,17 @@ class HealthWatch {
 
   // health_looks.cc
   void look();
-  void look_for_stalled();
+  void look_for_stalled(base::Instant now);
 
   // health_reach.cc
   void follow_reach(const EndpointState& endpoint, const HealthNews& news);
   void ask_early(std::uint64_t identity);
+  bool has_connections(base::Handle endpoint) const;
   void ask_peers(base::Handle endpoint);
   void leave_peers(base::Handle endpoint);
-  void take_answers(base::Handle endpoint);
   void look_for_unreachable();
+  void take_answer(Reach& reach, const BackendConnection& connection);
+  void weigh_answers(Reach& reach);
 
   // health_failures.cc
   void note_failure(EndpointState& endpoint, lifecycle::KindEvidence& row, base::Cause cause);
@@ -220,13 +224,15 @@ class HealthWatch {
   void find_waiting();
   void ask_workers();
   KindReport report_on(const KindQuestion& question) const;
-  std::vector<Waiting> on_all_workers(std::span<const Waiting> here) const;
+  std::vector<Waiting> on_all_workers(std::span<const Waiting> here);
   void weigh_kind(std::span<const Waiting> kind);
-  base::Instant answered_elsewhere(const BackendView& view, std::span<const Waiting> kind) const;
+  base::Instant answered_elsewhere(const BackendView& view, std::span<const Waiting> kind);
   bool overdue(const Waiting& each, base::Instant answered) const;
-  double surprise_at(const EndpointState& endpoint, std::span<const Waiting> kind, base::Instant answered) const;
-  // Of all endpoints of the backend, on all workers as far as they were asked.
-  lifecycle::AnswerTimes times_of(base::Handle view, lifecycle::RequestKind kind) const;
+  // Of all endpoints of the backend, on this worker.
+  lifecycle::AnswerTimes times_here(base::Handle view, lifecycle::RequestKind kind) const;
+  // The same, on all workers as far as they were asked.
+  lifecycle::AnswerTimes times_of(base::Handle view, lifecycle::RequestKind kind);
+  std::optional<lifecycle::TrialPlan> plan_trial(const EndpointState& endpoint, lifecycle::RequestKind kind);
   void relieve();
   void relieve(const EndpointState& endpoint);
   void relieved(base::Handle endpoint, std::uint32_t moved);
@@ -254,7 +260,7 @@ class HealthWatch {
     double surprise = 0;
     std::uint32_t requests = 0;
   };
-  std::vector<Doubted> doubted_;  // while it looks
+  std::unordered_map<std::uint32_t, Doubted> doubted_;  // while it looks, by the endpoint's slot
 };
 
 }  // namespace ebb::gate

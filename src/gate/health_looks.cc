@@ -23,23 +23,28 @@ constexpr std::size_t looks_max = 64;  // per look
 }  // namespace
 
 void HealthWatch::look() {
-  looked_at_ = core_.reactor.now();
-  look_for_stalled();
+  const base::Instant now = core_.reactor.now();
+  look_for_stalled(now);
+  look_for_unreachable();
+  if (now - looked_at_ < look_interval * 3 / 4) return;  // bytes that were sent again are looked at oftener
+  looked_at_ = now;
   look_for_silent();
   relieve();
 }
 
-void HealthWatch::look_for_stalled() {
+void HealthWatch::look_for_stalled(base::Instant now) {
   std::vector<Handle> quiet;
   core_.backends->for_each([&](Handle handle, const BackendConnection& connection) {
     if (connection.life.ended() || connection.asked_since == base::Instant::max()) return;
-    if (looked_at_ - connection.asked_since >= quiet_min) quiet.push_back(handle);
+    if (now - connection.asked_since >= quiet_min) quiet.push_back(handle);
   });
   delayed_ = false;
   // More than may be looked at: others the next time.
   const std::size_t first = quiet.size() > looks_max ? core_.random.below(quiet.size()) : 0;
   for (std::size_t i = 0; i < std::min(quiet.size(), looks_max); ++i) {
-    const BackendConnection& connection = *core_.backends->find(quiet[(first + i) % quiet.size()]);
+    const BackendConnection* found = core_.backends->find(quiet[(first + i) % quiet.size()]);
+    if (found == nullptr) continue;
+    const BackendConnection& connection = *found;
     const auto facts = core_.reactor.tcp_facts(connection.socket);
     if (!facts || facts->unacknowledged == 0 || facts->timeouts == 0) continue;
     const EndpointState* endpoint = core_.endpoints->find(connection.endpoint);
@@ -50,7 +55,6 @@ void HealthWatch::look_for_stalled() {
     delayed_ = delayed_ || !stalled;
     report({endpoint->identity, stalled ? Finding::Kind::stalled : Finding::Kind::delayed});
   }
-  look_for_unreachable();
 }
 
 }  // namespace ebb::gate

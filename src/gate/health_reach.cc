@@ -4,6 +4,7 @@
 //
 // Before: gate/leaving (connect_slow), gate/health (apply). Next: gate/health_looks, gate/health (judge).
 #include <algorithm>
+#include <unordered_map>
 
 #include "gate/backends.h"
 #include "gate/health.h"
@@ -66,7 +67,13 @@ void HealthWatch::follow_reach(const EndpointState& endpoint, const HealthNews& 
   leave_peers(endpoint.self);
 }
 
+bool HealthWatch::has_connections(Handle handle) const {
+  const EndpointState* endpoint = core_.endpoints->find(handle);
+  return endpoint != nullptr && endpoint->connections > 0;
+}
+
 void HealthWatch::ask_peers(Handle endpoint) {
+  if (!has_connections(endpoint)) return;
   const base::Instant now = core_.reactor.now();
   std::size_t asked = 0;
   core_.backends->for_each([&](Handle, BackendConnection& connection) {
@@ -79,6 +86,7 @@ void HealthWatch::ask_peers(Handle endpoint) {
 }
 
 void HealthWatch::leave_peers(Handle endpoint) {
+  if (!has_connections(endpoint)) return;
   core_.backends->for_each([&](Handle, BackendConnection& connection) {
     if (connection.endpoint != endpoint || connection.life.ended()) return;
     if (std::exchange(connection.peer_asked, base::Instant::max()) == base::Instant::max()) return;
@@ -86,42 +94,52 @@ void HealthWatch::leave_peers(Handle endpoint) {
   });
 }
 
+// One walk over the connections, however many endpoints are out of reach: they may be those of a whole zone.
 void HealthWatch::look_for_unreachable() {
-  std::erase_if(reaches_, [this](const Reach& each) {
-    const bool over = core_.endpoints->find(each.endpoint) == nullptr || each.until <= looked_at_;
-    if (over) leave_peers(each.endpoint);
-    return over;
+  const base::Instant now = core_.reactor.now();
+  std::vector<Handle> over;
+  std::erase_if(reaches_, [&](const Reach& each) {
+    const bool ends = core_.endpoints->find(each.endpoint) == nullptr || each.until <= now;
+    if (ends) over.push_back(each.endpoint);
+    return ends;
   });
-  for (const Reach& each : reaches_) {
-    // Soon more is known.
-    if (!each.lost()) delayed_ = true;
-    if (each.lost()) take_answers(each.endpoint);
+  for (const Handle each : over) leave_peers(each);
+  if (reaches_.empty()) return;
+  std::unordered_map<std::uint32_t, Reach*> lost;  // by slot
+  for (Reach& each : reaches_) {
+    each = {.endpoint = each.endpoint, .until = each.until};
+    if (!each.lost()) delayed_ = true;  // soon more is known
+    if (each.lost()) lost.emplace(each.endpoint.slot, &each);
   }
+  if (lost.empty()) return;
+  core_.backends->for_each([&](Handle, const BackendConnection& connection) {
+    if (connection.life.ended() || connection.peer_asked == base::Instant::max()) return;
+    const auto found = lost.find(connection.endpoint.slot);
+    if (found != lost.end() && found->second->endpoint == connection.endpoint) take_answer(*found->second, connection);
+  });
+  for (Reach& each : reaches_)
+    if (each.lost()) weigh_answers(each);
 }
 
-void HealthWatch::take_answers(Handle handle) {
-  const EndpointState* endpoint = core_.endpoints->find(handle);
+void HealthWatch::take_answer(Reach& reach, const BackendConnection& connection) {
+  reach.last_asked = std::max(reach.last_asked, connection.peer_asked);
+  const base::Duration waited = core_.reactor.now() - connection.peer_asked;
+  const auto facts = core_.reactor.tcp_facts(connection.socket);
+  if (!facts) return;
+  const bool unacknowledged = facts->probes > 0 || facts->timeouts > 0;
+  const base::Duration patience = std::max(answer_min, 2 * facts->timeout);
+  if (!unacknowledged && facts->silence < waited) reach.answered += 1;
+  if (unacknowledged && facts->silence >= patience && waited >= patience) reach.unanswered += 1;
+  if (waited < patience) reach.pending += 1;
+}
+
+void HealthWatch::weigh_answers(Reach& reach) {
+  const EndpointState* endpoint = core_.endpoints->find(reach.endpoint);
   if (endpoint == nullptr) return;
-  const base::Instant now = core_.reactor.now();
-  std::size_t answered = 0, unanswered = 0, pending = 0;
-  base::Instant last = long_ago;
-  core_.backends->for_each([&](Handle, const BackendConnection& connection) {
-    if (connection.endpoint != handle || connection.life.ended()) return;
-    if (connection.peer_asked == base::Instant::max()) return;
-    last = std::max(last, connection.peer_asked);
-    const base::Duration waited = now - connection.peer_asked;
-    const auto facts = core_.reactor.tcp_facts(connection.socket);
-    if (!facts) return;
-    const bool unacknowledged = facts->probes > 0 || facts->timeouts > 0;
-    const base::Duration patience = std::max(answer_min, 2 * facts->timeout);
-    if (!unacknowledged && facts->silence < waited) answered += 1;
-    if (unacknowledged && facts->silence >= patience && waited >= patience) unanswered += 1;
-    if (waited < patience) pending += 1;
-  });
-  delayed_ = delayed_ || pending > 0;
-  if (pending > 0) return;
-  if (unanswered > 0 && answered == 0) return report({endpoint->identity, Finding::Kind::stalled});
-  if (now - last >= ask_again) ask_peers(handle);
+  delayed_ = delayed_ || reach.pending > 0;
+  if (reach.pending > 0) return;
+  if (reach.unanswered > 0 && reach.answered == 0) return report({endpoint->identity, Finding::Kind::stalled});
+  if (core_.reactor.now() - reach.last_asked >= ask_again) ask_peers(reach.endpoint);
 }
 
 }  // namespace ebb::gate

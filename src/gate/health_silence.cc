@@ -82,25 +82,37 @@ void HealthWatch::given_up(EndpointState& endpoint, lifecycle::RequestKind kind,
 // Earlier than anything is concluded, so that their answers are there then.
 void HealthWatch::ask_workers() {
   for (auto first = waiting_.begin(); first != waiting_.end();) {
-    KindQuestion question{.kind = first->kind};
+    KindQuestion question{.view = first->view, .kind = first->kind};
     auto last = first;
     for (; last != waiting_.end() && last->same_kind(*first); ++last) {
+      if (question.silent.size() == KindSurvey::silent_max) continue;
       const EndpointState* endpoint = core_.endpoints->find(last->endpoint);
-      if (endpoint == nullptr || question.silent.size() == KindSurvey::silent_max) continue;
+      if (endpoint == nullptr) continue;
       question.backend_of = endpoint->identity;
       if (std::ranges::find(question.silent, endpoint->identity) == question.silent.end())
         question.silent.push_back(endpoint->identity);
     }
-    if (!question.silent.empty()) survey_.want(first->view, question);
+    if (!question.silent.empty()) {
+      const AnswerTimes here = times_here(first->view, first->kind);
+      const base::Duration after = core_.endpoints->view(first->view).evidence.silence.after;
+      const bool slow = here.answers() >= lifecycle::answers_min &&
+                        lifecycle::chance_of_longer(here, after, 0) > lifecycle::trial_chance_max;
+      survey_.want(std::move(question), slow ? KindSurvey::interval_slow : KindSurvey::interval);
+    }
     first = last;
   }
+  survey_.ask();
 }
 
-void HealthWatch::answer(std::size_t asker, Handle view, const KindQuestion& question) {
+void HealthWatch::answer(std::size_t asker, std::span<const KindQuestion> questions) {
   const Siblings& siblings = core_.siblings;
   if (!siblings.post) return;
-  siblings.post(asker, [view, kind = question.kind, self = siblings.self, report = report_on(question)](
-                           Worker& worker) mutable { worker.health().take(view, kind, self, std::move(report)); });
+  std::vector<KindAnswer> answers;
+  for (const KindQuestion& each : questions)
+    answers.push_back({.view = each.view, .kind = each.kind, .report = report_on(each)});
+  siblings.post(asker, [self = siblings.self, answers = std::move(answers)](Worker& worker) mutable {
+    worker.health().take(self, std::move(answers));
+  });
 }
 
 KindReport HealthWatch::report_on(const KindQuestion& question) const {
@@ -151,7 +163,7 @@ void HealthWatch::look_for_silent() {
     weigh_kind(on_all_workers({first, last}));
     first = last;
   }
-  for (const Doubted& each : doubted_) {
+  for (const auto& [slot, each] : doubted_) {
     if (each.surprise < worth_a_trial) continue;
     const EndpointState* endpoint = core_.endpoints->find(each.endpoint);
     if (endpoint == nullptr) continue;
@@ -160,7 +172,7 @@ void HealthWatch::look_for_silent() {
 }
 
 // Of those that wait for too long, here and on the workers that have said so; the longest waits first.
-std::vector<HealthWatch::Waiting> HealthWatch::on_all_workers(std::span<const Waiting> here) const {
+std::vector<HealthWatch::Waiting> HealthWatch::on_all_workers(std::span<const Waiting> here) {
   const Waiting& first = here.front();
   const base::Duration after = core_.endpoints->view(first.view).evidence.silence.after;
   std::vector<Waiting> all(here.begin(), here.end());
@@ -182,32 +194,43 @@ std::vector<HealthWatch::Waiting> HealthWatch::on_all_workers(std::span<const Wa
   return all;
 }
 
-// Requests of one kind, at all endpoints of one backend, the longest waits first.
+// Requests of one kind, at all endpoints of one backend, the longest waits first. Each is counted before the next is
+// asked about (lifecycle/surprise.h).
 void HealthWatch::weigh_kind(std::span<const Waiting> kind) {
   if (kind.empty()) return;
   const BackendView& view = core_.endpoints->view(kind.front().view);
   const KindReport* others = survey_.find(kind.front().view, kind.front().kind);
-  const auto heard = [&](const EndpointState& endpoint) {
-    const KindReport::Endpoint* there = others == nullptr ? nullptr : others->find(endpoint.identity);
-    return there == nullptr ? endpoint.heard : std::max(endpoint.heard, there->heard);
-  };
+  const AnswerTimes all = times_of(kind.front().view, kind.front().kind);
   const base::Instant answered = answered_elsewhere(view, kind);
-  const auto counts = [&](const Waiting& each) { return overdue(each, answered); };
-  std::vector<Handle> silent;
+  struct Weight {
+    bool quiet = false;
+    AnswerTimes own;
+    std::uint32_t late = 0;  // requests there
+  };
+  std::unordered_map<std::uint32_t, Weight> weights;  // by the endpoint's slot
+  std::uint32_t late = 0;
   for (const Waiting& each : kind) {
-    if (!counts(each) || std::ranges::find(silent, each.endpoint) != silent.end()) continue;
+    const auto [found, added] = weights.try_emplace(each.endpoint.slot);
+    Weight& weight = found->second;
     const EndpointState* endpoint = core_.endpoints->find(each.endpoint);
-    const bool quiet = endpoint != nullptr && looked_at_ - heard(*endpoint) > view.evidence.silence.after;
-    if (quiet) silent.push_back(each.endpoint);
-  }
-  if (silent.empty()) return;
-  for (const Handle handle : silent) {
-    auto known = std::ranges::find(doubted_, handle, &Doubted::endpoint);
-    if (known == doubted_.end()) known = doubted_.insert(doubted_.end(), {.endpoint = handle});
-    known->requests += static_cast<std::uint32_t>(
-        std::ranges::count_if(kind, [&](const Waiting& each) { return each.endpoint == handle && counts(each); }));
-    if (const EndpointState* endpoint = core_.endpoints->find(handle); endpoint != nullptr)
-      known->surprise += surprise_at(*endpoint, kind, answered);
+    if (added && endpoint != nullptr) {
+      base::Instant heard = endpoint->heard;
+      if (const KindEvidence* known = endpoint->evidence.find(each.kind); known != nullptr) weight.own = known->times;
+      const KindReport::Endpoint* there = others == nullptr ? nullptr : others->find(endpoint->identity);
+      if (there != nullptr) {
+        weight.own.add(there->times);
+        heard = std::max(heard, there->heard);
+      }
+      weight.quiet = looked_at_ - heard > view.evidence.silence.after;
+    }
+    if (weight.quiet && overdue(each, answered)) {
+      Doubted& doubted = doubted_[each.endpoint.slot];
+      doubted.endpoint = each.endpoint;
+      doubted.requests += 1;
+      doubted.surprise += lifecycle::surprise_of_wait(each.waited, weight.own, weight.late, all, late);
+    }
+    late += 1;
+    weight.late += 1;
   }
 }
 
@@ -218,7 +241,7 @@ bool HealthWatch::overdue(const Waiting& each, base::Instant answered) const {
 
 // Siblings that owe no answer of this kind have answered requests that were asked up to then. Where all are slow, they
 // have not answered what was asked as late as what waits here.
-base::Instant HealthWatch::answered_elsewhere(const BackendView& view, std::span<const Waiting> kind) const {
+base::Instant HealthWatch::answered_elsewhere(const BackendView& view, std::span<const Waiting> kind) {
   const KindReport* others = survey_.find(kind.front().view, kind.front().kind);
   bool asked_about_all = others != nullptr;
   std::vector<std::uint32_t> owing;
@@ -238,32 +261,18 @@ base::Instant HealthWatch::answered_elsewhere(const BackendView& view, std::span
   return last;
 }
 
-double HealthWatch::surprise_at(const EndpointState& endpoint, std::span<const Waiting> kind,
-                                base::Instant answered) const {
-  const AnswerTimes all = times_of(endpoint.view, kind.front().kind);
-  const KindEvidence* known = endpoint.evidence.find(kind.front().kind);
-  AnswerTimes own = known == nullptr ? AnswerTimes{} : known->times;
-  double sum = 0;
-  std::uint32_t late = 0, late_here = 0;
-  if (const KindReport* others = survey_.find(endpoint.view, kind.front().kind); others != nullptr) {
-    if (const KindReport::Endpoint* there = others->find(endpoint.identity); there != nullptr) own.add(there->times);
-  }
-  for (const Waiting& each : kind) {
-    const bool here = each.endpoint == endpoint.self;
-    if (here && overdue(each, answered)) sum += lifecycle::surprise_of_wait(each.waited, own, late_here, all, late);
-    late += 1;
-    late_here += here ? 1 : 0;
-  }
-  return sum;
-}
-
-AnswerTimes HealthWatch::times_of(Handle view, lifecycle::RequestKind kind) const {
+AnswerTimes HealthWatch::times_here(Handle view, lifecycle::RequestKind kind) const {
   AnswerTimes sum;
   for (const Handle handle : core_.endpoints->view(view).endpoints) {
     const EndpointState* endpoint = core_.endpoints->find(handle);
     const KindEvidence* known = endpoint == nullptr ? nullptr : endpoint->evidence.find(kind);
     if (known != nullptr) sum.add(known->times);
   }
+  return sum;
+}
+
+AnswerTimes HealthWatch::times_of(Handle view, lifecycle::RequestKind kind) {
+  AnswerTimes sum = times_here(view, kind);
   if (const KindReport* others = survey_.find(view, kind); others != nullptr) sum.add(others->times);
   return sum;
 }
@@ -297,26 +306,37 @@ void HealthWatch::follow_doubt(EndpointState& endpoint, const HealthNews& news) 
   endpoint.survived_until = now + remembered;
 }
 
+std::optional<TrialPlan> HealthWatch::plan_trial(const EndpointState& endpoint, lifecycle::RequestKind kind) {
+  const AnswerTimes known = times_of(endpoint.view, kind);
+  if (known.answers() < lifecycle::answers_min) {
+    survey_.want({.view = endpoint.view, .backend_of = endpoint.identity, .kind = kind, .silent = {endpoint.identity}},
+                 KindSurvey::interval);
+    survey_.ask();
+  }
+  return lifecycle::plan_trial(known, core_.endpoints->view(endpoint.view).evidence.silence.trial);
+}
+
 // Before it is confirmed as many as decide it, if none of them is answered; then one now and then, to see it come back.
 std::optional<HealthWatch::Trial> HealthWatch::trial(Handle view_handle, lifecycle::RequestKind kind) {
   if (trials_.empty()) return {};
   const base::Instant now = core_.reactor.now();
   const BackendView& view = core_.endpoints->view(view_handle);
+  std::optional<std::optional<TrialPlan>> planned;  // the same for all of them
   for (Trials& trials : trials_) {
     EndpointState* endpoint = core_.endpoints->find(trials.endpoint);
     if (endpoint == nullptr || endpoint->view != view_handle || endpoint->draining() || now < trials.next) continue;
     if (endpoint->weight == 0 || !view.evidence.silence.on) continue;  // no new work, or no trials, said the operator
     if (endpoint->health == lifecycle::Health::down) continue;         // checks or probes ask it
     if (endpoint->standing() == lifecycle::Standing::unavailable || !core_.endpoints->has_room(*endpoint)) continue;
-    const AnswerTimes known = times_of(view_handle, kind);
-    if (known.answers() < lifecycle::answers_min)
-      survey_.want(view_handle, {.backend_of = endpoint->identity, .kind = kind, .silent = {endpoint->identity}});
-    const auto plan = lifecycle::plan_trial(known, view.evidence.silence.trial);
-    if (!plan) continue;
-    if (endpoint->doubt == Doubt::confirmed) {
+    const bool decided = endpoint->doubt == Doubt::confirmed;
+    std::erase_if(trials.until, [now](base::Instant until) { return until <= now; });
+    if (!decided && trials.until.size() >= trials_max) continue;
+    if (!planned) planned = plan_trial(*endpoint, kind);
+    const std::optional<TrialPlan>& plan = *planned;
+    if (!plan) return {};
+    if (decided) {
       trials.next = now + trial_interval;
     } else {
-      std::erase_if(trials.until, [now](base::Instant until) { return until <= now; });
       const auto enough = static_cast<std::size_t>(trials_surprise / plan->surprise) + 1;
       if (trials.until.size() >= std::min(enough, trials_max)) continue;
       trials.until.push_back(now + plan->time);
@@ -376,8 +396,9 @@ void HealthWatch::relieve() {
 }
 
 bool HealthWatch::surely_doubted(Handle endpoint) const {
-  const auto known = std::ranges::find(doubted_, endpoint, &Doubted::endpoint);
-  return known != doubted_.end() && known->surprise >= surely_doubtful && known->requests >= waiting_min;
+  const auto known = doubted_.find(endpoint.slot);
+  return known != doubted_.end() && known->second.endpoint == endpoint && known->second.surprise >= surely_doubtful &&
+         known->second.requests >= waiting_min;
 }
 
 // No request comes that it could be tried with: perhaps all clients wait for it. One of theirs that is overdue and can

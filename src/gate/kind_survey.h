@@ -15,6 +15,7 @@
 namespace ebb::gate {
 
 struct KindQuestion {
+  base::Handle view;             // of the worker that asks
   std::uint64_t backend_of = 0;  // an endpoint of the backend
   lifecycle::RequestKind kind = 0;
   std::vector<std::uint64_t> silent;  // endpoints at which requests of the kind wait; a few
@@ -37,40 +38,58 @@ struct KindReport {
   std::vector<Wait> waits;       // requests of the kind, at any endpoint; those that wait longest
   std::vector<Endpoint> silent;  // those that were asked about
 
-  void add(const KindReport& other);
+  void add(const KindReport& other, bool with_waits);
   const Endpoint* find(std::uint64_t identity) const;
+};
+
+struct KindAnswer {
+  base::Handle view;
+  lifecycle::RequestKind kind = 0;
+  KindReport report;
 };
 
 class KindSurvey {
  public:
   static constexpr std::size_t kinds_max = 32;
   static constexpr std::size_t silent_max = 16;
-  static constexpr base::Duration interval = std::chrono::milliseconds{100};  // less than a look: none is left out
-  static constexpr base::Duration kept = std::chrono::seconds{2};             // since it was last wanted
+  static constexpr base::Duration interval = std::chrono::milliseconds{100};    // less than a look: none is left out
+  static constexpr base::Duration interval_slow = std::chrono::seconds{1};      // of a kind that is known to be slow
+  static constexpr base::Duration kept = std::chrono::milliseconds{1500};       // a report; a row that nobody wants
+  static constexpr base::Duration waits_kept = std::chrono::milliseconds{500};  // then they may have been answered
 
   explicit KindSurvey(Core& core) : core_(core) {}
 
-  // Asks the other workers, unless that was done a moment ago.
-  void want(base::Handle view, const KindQuestion& question);
-  void take(base::Handle view, lifecycle::RequestKind kind, std::size_t worker, KindReport report);
-  // Null: nothing was asked, or nobody has answered yet.
-  const KindReport* find(base::Handle view, lifecycle::RequestKind kind) const;
+  // Puts it on the list for ask(), unless it was asked that short a time ago.
+  void want(KindQuestion question, base::Duration at_most_every);
+  // One message to each worker, whatever is on the list.
+  void ask();
+  void take(std::size_t worker, std::vector<KindAnswer> answers);
+  // Null: nothing was asked, or nobody has answered lately.
+  const KindReport* find(base::Handle view, lifecycle::RequestKind kind);
 
  private:
+  struct Report {
+    KindReport report;
+    base::Instant at{};
+  };
   struct Row {
     base::Handle view;
     lifecycle::RequestKind kind = 0;
     base::Instant wanted_at{};
     base::Instant asked_at{};
-    std::vector<KindReport> reports;  // by worker
+    std::vector<Report> reports;  // by worker
     KindReport sum;
+    base::Instant summed_at{};
+    bool changed = false;  // since it was summed
     bool answered = false;
   };
   Row* row_of(base::Handle view, lifecycle::RequestKind kind);
   Row* add_row(base::Handle view, lifecycle::RequestKind kind);
+  void sum_up(Row& row) const;
 
   Core& core_;
   std::vector<Row> rows_;
+  std::vector<KindQuestion> wanted_;
 };
 
 }  // namespace ebb::gate

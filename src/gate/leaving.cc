@@ -7,8 +7,10 @@
 // Before: gate/exchanges (choose), gate/health. Next: gate/exchanges (retry_or_fail).
 #include <algorithm>
 
+#include "gate/backends.h"
 #include "gate/endpoints.h"
 #include "gate/exchanges.h"
+#include "gate/h2_backends.h"
 #include "gate/health.h"
 
 namespace ebb::gate {
@@ -41,11 +43,20 @@ bool Exchanges::could_serve(const Exchange& exchange, Handle but) {
   });
 }
 
+// No answer to SYN. A handshake, of TLS or HTTP/2, that takes its time says nothing about the host.
+void Exchanges::note_slow_connect(const Exchange& exchange) {
+  const bool http2 = exchange.back == core_.h2_backends;
+  const BackendConnection* connection =
+      core_.backends->find(http2 ? core_.h2_backends->connection_of(exchange.backend) : exchange.backend);
+  const EndpointState* endpoint = core_.endpoints->find(exchange.endpoint);
+  if (connection == nullptr || endpoint == nullptr || !connection->life.is(BackendState::connecting)) return;
+  core_.health->connect_slow(*endpoint);
+}
+
 // The attempt goes on without it; whoever comes next may find a connection in the pool.
 void Exchanges::move_on(Exchange& exchange) {
   exchange.move_on = base::Instant::max();
-  const EndpointState* endpoint = core_.endpoints->find(exchange.endpoint);
-  if (endpoint != nullptr) core_.health->connect_slow(*endpoint);
+  note_slow_connect(exchange);
   if (!could_serve(exchange, exchange.endpoint)) return arm_for_deadline(exchange);
   exchange.back->leave(exchange.backend);
   exchange.backend = {};

@@ -61,6 +61,7 @@ void Exchanges::begin_mirror(const Exchange& original, std::uint32_t backend, co
   core_.mirrors->begun();
   Exchange& mirror = add(*core_.mirrors, {}, original.snapshot);
   mirror.route = original.route;
+  mirror.kind = original.kind;
   mirror.backend_index = backend;
   mirror.method = original.method;
   mirror.head = original.head;

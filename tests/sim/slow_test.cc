@@ -111,6 +111,20 @@ TEST(Slow, MuteEndpointLosesRequestsAlsoWhereTheTrafficIsAnotherWorkers) {
   }
 }
 
+// What another worker has said about requests that waited is no news a while later.
+TEST(Slow, WhatWaitedOnAnotherWorkerLongAgoIsNotHeldAgainstItsEndpoint) {
+  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+    SmallWorld small(backend(), 4, {}, 2, seed);
+    ask_every(small, milliseconds{10}, seconds{3}, milliseconds{10}, get());
+    for (int i = 0; i < 6; ++i) small.ask(milliseconds{3200}, {get(milliseconds{2500})});
+    for (int i = 0; i < 2; ++i) small.ask(seconds{15}, {get(milliseconds{900})});
+    ask_every(small, seconds{15} + milliseconds{100}, seconds{16}, milliseconds{150}, get());
+    small.run(seconds{20});
+    EXPECT_EQ(small.world.failure(), "");
+    EXPECT_EQ(small.verdicts(lifecycle::Health::suspect, Cause::backend_silent), 0u) << "seed " << seed;
+  }
+}
+
 // A stream that only waits, on a host that is gone: new connections tell, and the keepalive probe.
 TEST(Slow, WhatWaitsOnAHostThatIsGoneIsToldWithinTwoSeconds) {
   SmallWorld small(backend(routes::Balance::round_robin), 2);

@@ -53,6 +53,13 @@ class SmallWorld {
       if (one.name == name) return one;
     return {};
   }
+  // By all workers.
+  std::uint64_t verdicts(lifecycle::Health health, base::Cause cause) {
+    std::uint64_t sum = 0;
+    for (Site::Place& each : site.workers())
+      sum += each.inhabitant->collect().verdicts[static_cast<std::size_t>(health)][static_cast<std::size_t>(cause)];
+    return sum;
+  }
   std::uint64_t retries(base::Cause cause) {
     return place().inhabitant->collect().retries[static_cast<std::size_t>(cause)];
   }
