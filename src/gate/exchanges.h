@@ -108,8 +108,9 @@ struct Exchange {
   base::Instant started;
   base::Instant handed_over;
   base::Instant first_byte;
-  base::Instant asked{};  // when the request was whole
-  base::Instant heard{};  // when a byte of the endpoint last came
+  base::Instant asked{};    // when the request was whole
+  std::uint32_t place = 0;  // then, among the requests to its endpoint (lifecycle::Overtaking)
+  base::Instant heard{};    // when a byte of the endpoint last came
   base::WallTime started_wall;
   std::uint64_t request_bytes = 0;
   std::uint64_t response_sent = 0;

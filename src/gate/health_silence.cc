@@ -43,8 +43,9 @@ void HealthWatch::find_waiting() {
   waiting_.clear();
   core_.exchanges->for_each([&](Handle, const Exchange& exchange) {
     if (!exchange.life.is(lifecycle::ExchangeLife::State::awaiting) || exchange.response_bytes) return;
-    const EndpointState* endpoint = core_.endpoints->find(exchange.endpoint);
+    EndpointState* endpoint = core_.endpoints->find(exchange.endpoint);
     if (endpoint == nullptr) return;
+    endpoint->order.waits(exchange.place);
     const routes::SilenceModel& limits = core_.endpoints->view(endpoint->view).evidence.silence;
     const base::Duration waited = looked_at_ - exchange.asked;
     if (!limits.on || waited <= limits.after / 2) return;
@@ -443,7 +444,7 @@ void HealthWatch::relieve(const EndpointState& endpoint) {
     if (waited < view.evidence.silence.trial || exchange.asked == first) return false;
     const auto [found, added] = known.try_emplace(exchange.kind);
     if (added) found->second = times_of(endpoint.view, exchange.kind);
-    return lifecycle::chance_of_longer(found->second, waited, 0) <= chance_max;
+    return lifecycle::leaves(found->second, waited, silence, chance_max);
   });
   relieved(self, moved);
 }

@@ -175,6 +175,8 @@ void Exchanges::request_moved(Exchange& exchange) {
   if (exchange.request_whole) {
     step(exchange, Event::request_whole);
     exchange.asked = core_.reactor.now();
+    if (const EndpointState* endpoint = core_.endpoints->find(exchange.endpoint); endpoint != nullptr)
+      exchange.place = endpoint->order.place(endpoint->active);
     exchange.front->receive(exchange.client, Receive::watchful);
     return arm_for_state(exchange);
   }

@@ -78,13 +78,27 @@ inline double chance_of_stay(base::Duration silence, base::Duration survived, bo
   return silence < seconds{30} ? 0.15 : 1;
 }
 
-// Whether an endpoint works on several requests at a time: later ones were answered before earlier ones, several times.
-// One that handles one after another never does that.
+// Whether a request leaves a confirmed silence. A kind of which little is known is given less time.
+inline bool leaves(const AnswerTimes& known, base::Duration waited, base::Duration silence, double chance_max) {
+  constexpr base::Duration unknown_stays = std::chrono::seconds{15};
+  const bool unknown = known.answers() < answers_min && silence >= unknown_stays;
+  return unknown || chance_of_longer(known, waited, 0) <= chance_max;
+}
+
+// Whether an endpoint works on several requests at a time: later ones were answered before earlier ones, several times,
+// or several while one waited. One that handles one after another never does that.
 class Overtaking {
  public:
   constexpr void answered(base::Instant asked) {
+    answers_ += 1;
     if (asked + margin < latest_) count_ = std::min(count_ + 1, enough);
     latest_ = std::max(latest_, asked);
+  }
+  // The last answer that may come before that of a request which is asked now, one after another.
+  constexpr std::uint32_t place(std::uint32_t under_way) const { return answers_ + under_way; }
+  // A request of that place waits.
+  constexpr void waits(std::uint32_t place) {
+    if (static_cast<std::int32_t>(answers_ - place) >= static_cast<std::int32_t>(enough)) count_ = enough;
   }
   constexpr bool concurrent() const { return count_ == enough; }
 
@@ -93,6 +107,7 @@ class Overtaking {
   static constexpr std::uint32_t enough = 5;
 
   base::Instant latest_{};
+  std::uint32_t answers_ = 0;
   std::uint32_t count_ = 0;
 };
 

@@ -106,6 +106,16 @@ TEST(Surprise, WhoWorksOnManyAtATimeHasNoReasonToBeSilent) {
   EXPECT_EQ(chance_of_stay(milliseconds{1500}, seconds{6}, true), 0.05);
 }
 
+TEST(Silence, RequestOfAnUnknownKindLeavesEarlier) {
+  AnswerTimes known;
+  for (int i = 0; i < 4; ++i) known.note(milliseconds{10});
+  EXPECT_FALSE(leaves(known, seconds{10}, seconds{10}, 0.15));
+  EXPECT_TRUE(leaves(known, seconds{10}, seconds{16}, 0.15));
+  for (int i = 0; i < 4; ++i) known.note(seconds{30});
+  for (int i = 0; i < 4; ++i) known.note(milliseconds{10});
+  EXPECT_FALSE(leaves(known, seconds{10}, seconds{16}, 0.15)) << "a third of them take longer";
+}
+
 TEST(Overtaking, OneAfterAnotherIsNotConcurrent) {
   Overtaking order;
   const base::Instant start{seconds{100}};
@@ -114,6 +124,18 @@ TEST(Overtaking, OneAfterAnotherIsNotConcurrent) {
   for (int i = 0; i < 4; ++i) order.answered(start + milliseconds{980});
   EXPECT_FALSE(order.concurrent()) << "that may be chance";
   order.answered(start);
+  EXPECT_TRUE(order.concurrent());
+}
+
+TEST(Overtaking, ManyAnswersWhileOneRequestWaitsAreConcurrent) {
+  Overtaking order;
+  const base::Instant start{seconds{100}};
+  const std::uint32_t place = order.place(3);
+  for (int i = 0; i < 3 + 4; ++i) order.answered(start + milliseconds{10 * i});
+  order.waits(place);
+  EXPECT_FALSE(order.concurrent()) << "three were under way before it";
+  order.answered(start + seconds{1});
+  order.waits(place);
   EXPECT_TRUE(order.concurrent());
 }
 
