@@ -36,7 +36,10 @@ inline constexpr Key<routes::EndpointModel> endpoint_keys[] = {
 };
 
 inline constexpr Key<routes::BackendModel> backend_timeouts_keys[] = {
-    {"connect", duration<&routes::BackendModel::connect_timeout>, "until a connection is established"},
+    {"connect", duration<&routes::BackendModel::connect_timeout>,
+     "until a connection is established, with TLS and HTTP/2 if no request waits for it"},
+    {"handshake", duration<&routes::BackendModel::handshake_timeout>,
+     "until TLS and HTTP/2 are established as well, while a request waits for that"},
     {"response", duration<&routes::BackendModel::response_timeout>, "until the response begins"},
     {"idle", duration<&routes::BackendModel::idle_timeout>, "how long a connection without work is kept"},
 };

@@ -37,10 +37,11 @@ struct BackendConnection : base::ListNode<IdleTag> {
   base::Timer timer;
   base::Duration idle_time{};
   lifecycle::IdleLimits idle_limits;
-  std::uint32_t streams_max = 0;  // HTTP/2: at a time
-  base::Duration max_age{};       // HTTP/2: then no new stream
-  std::uint32_t manner = 0;       // BackendTarget::manner: others are not lent any more
-  bool for_one = false;           // a PROXY header names its one client: nobody else is served on it
+  std::uint32_t streams_max = 0;   // HTTP/2: at a time
+  base::Duration max_age{};        // HTTP/2: then no new stream
+  base::Instant established_by{};  // TLS and HTTP/2 too, while an exchange waits for that
+  std::uint32_t manner = 0;        // BackendTarget::manner: others are not lent any more
+  bool for_one = false;            // a PROXY header names its one client: nobody else is served on it
   std::uint32_t served = 0;
   base::Instant idle_since{};
   base::Instant asked_since = base::Instant::max();  // written to, and nothing came since; max: not so

@@ -13,6 +13,12 @@ using base::Side;
 using reactor::CloseMode;
 using reactor::Receive;
 
+namespace {
+
+constexpr base::Duration handshake_look = std::chrono::milliseconds{500};  // does anybody still wait for it?
+
+}  // namespace
+
 void Backends::step(BackendConnection& connection, Event event) {
   if (!connection.life.step(event)) broken_.add(core_, connection.self);
 }
@@ -70,6 +76,8 @@ base::Result<Handle> Backends::connect(Handle endpoint_handle, const BackendTarg
   endpoint.tally.connects += 1;
   core_.counters.backend_opened += 1;
   core_.arm(connection.timer, target.model.connect_timeout);
+  connection.established_by =
+      core_.reactor.now() + std::max(target.model.connect_timeout, target.model.handshake_timeout);
   return self;
 }
 
@@ -397,11 +405,21 @@ void Backends::fail(BackendConnection& connection, Cause cause) {
   if (exchange) core_.exchanges->on_backend_failed(exchange, cause, delivery);
 }
 
+// Its kernel has answered; the handshakes are its process's affair, which may be slow. Who waits would have to wait for
+// an answer as well.
+bool Backends::may_take_longer(BackendConnection& connection) {
+  const base::Instant now = core_.reactor.now();
+  if (connection.life.is(State::connecting) || now >= connection.established_by) return false;
+  core_.reactor.timers().arm(connection.timer, std::min(now + handshake_look, connection.established_by));
+  return true;
+}
+
 void Backends::on_timer(Handle handle) {
   BackendConnection* connection = connections_.find(handle);
   if (connection == nullptr || connection->life.ended()) return;
   if (connection->h2) return core_.h2_backends->on_timer(*connection);
   if (connection->life.is(State::idle)) return close(handle, Cause::backend_idle_timeout);
+  if (connection->exchange && may_take_longer(*connection)) return;
   fail(*connection, Cause::backend_connect_timeout);
 }
 

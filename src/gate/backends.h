@@ -70,6 +70,8 @@ class Backends : public Back {
   void on_drained(base::Handle connection);
   void on_failed(base::Handle connection, const base::Error& error);
   void on_timer(base::Handle connection);
+  // False: its time to be established is over, with TLS and HTTP/2 too.
+  bool may_take_longer(BackendConnection& connection);
 
   // Those whose machine had no row for what happened.
   bool end_broken();  // false: there were none

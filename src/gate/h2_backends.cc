@@ -436,7 +436,10 @@ void H2Backends::arm(BackendConnection& connection) {
 void H2Backends::on_timer(BackendConnection& connection) {
   H2BackendSession& session = *connection.h2;
   const base::Instant now = core_.reactor.now();
-  if (!session.ready) return core_.backends->close(connection.self, Cause::backend_connect_timeout);
+  if (!session.ready) {
+    if (session.busy() > 0 && core_.backends->may_take_longer(connection)) return;
+    return core_.backends->close(connection.self, Cause::backend_connect_timeout);
+  }
   if (session.busy() == 0 && now - session.idle_since >= connection.idle_time) {
     return core_.backends->close(connection.self, Cause::backend_idle_timeout, CloseMode::flush);
   }

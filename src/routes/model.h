@@ -131,6 +131,7 @@ struct BackendModel {
   Duration slow_start{};  // 0: none
   std::vector<EndpointModel> endpoints;
   Duration connect_timeout = std::chrono::seconds{1};
+  Duration handshake_timeout = std::chrono::seconds{10};
   Duration response_timeout = std::chrono::seconds{30};
   Duration idle_timeout = std::chrono::seconds{30};  // of pooled connections
   std::uint32_t idle_per_endpoint = 256;             // per worker; as many as work at a time if those are more,

@@ -108,6 +108,7 @@ void check_backends(const Model& model, Refusals& refusals) {
     const std::string key = indexed("backends", i);
     refusals.check_name(key + ".name", "a backend", backend.name, i, names);
     refusals.check_timeout(key + ".timeouts.connect", backend.connect_timeout);
+    refusals.check_timeout(key + ".timeouts.handshake", backend.handshake_timeout);
     refusals.check_timeout(key + ".timeouts.response", backend.response_timeout);
     refusals.check_timeout(key + ".timeouts.idle", backend.idle_timeout);
     refusals.check_timeout(key + ".drain.deadline", backend.drain_deadline);

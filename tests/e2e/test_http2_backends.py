@@ -28,6 +28,29 @@ def connection_number(stream, known):
     return next(number for number, each in enumerate(known.streams) if each is stream)
 
 
+@pytest.mark.parametrize("method,body", [("GET", None), ("POST", b"once")])
+def test_settings_that_come_late_are_waited_for(router, backend, method, body):
+    """The endpoint's kernel has connected at once; its process takes its time, as it may with an answer."""
+    def serve(stream, known):
+        time.sleep(3)
+        http2.naming("late")(stream, known)
+
+    service = backend(serve)
+    one = router(configuration(backends=[backend_of(service.port, protocol="h2c", timeouts={"connect": "500ms", "handshake": "40s"})]))
+    with one.dial() as client:
+        client.send(request(method, "/", body=body or b""))
+        assert client.read_response().body == b"late"
+    assert len(service.streams) == 1
+
+
+def test_settings_that_do_not_come_end_the_attempt(router, backend):
+    service = backend(awkward.stalling_after(b""))
+    one = router(configuration(backends=[backend_of(service.port, protocol="h2c", timeouts={"connect": "300ms", "handshake": "600ms"},
+                                                    queue={"timeout": "300ms"})]))
+    assert one.get().status == 504
+    one.logged(cause="backend_connect_timeout")
+
+
 @pytest.mark.parametrize("method,body", [("GET", None), ("POST", b"also this, since nobody has seen it")])
 def test_a_refused_stream_is_sent_again(router, backend, method, body):
     refused = []
