@@ -39,13 +39,18 @@ void excuse_the_few(const Stage& stage, Backend& process, Instant since) {
     }
     return answers >= known_kind * workers && own >= warm_kind * workers;
   };
+  Instant answered{};
+  for (const Exchange& exchange : stage.ledger.all()) {
+    const bool here = exchange.outcome == Outcome::answered && exchange.endpoint == process.name();
+    if (here) answered = std::max(answered, exchange.sent_at);
+  }
   std::ptrdiff_t waiting = 0;
   for (const std::uint64_t number : process.in_hand()) {
     const Exchange& exchange = *stage.ledger.find(number);
     if (!known(exchange)) {
       stage.ledger.excuse(number, "its kind is too rare to tell silence from slowness");
-    } else if (stage.world.now() - exchange.sent_at > surely_overdue) {
-      waiting += 1;
+    } else if (stage.world.now() - exchange.sent_at > surely_overdue && exchange.sent_at > answered) {
+      waiting += 1;  // one that later ones have overtaken may be slow by nature: it is no evidence
     }
   }
   const auto elsewhere = std::ranges::count_if(stage.ledger.all(), [&](const Exchange& exchange) {
