@@ -232,6 +232,7 @@ class HealthWatch {
   lifecycle::AnswerTimes times_here(base::Handle view, lifecycle::RequestKind kind) const;
   // The same, on all workers as far as they were asked.
   lifecycle::AnswerTimes times_of(base::Handle view, lifecycle::RequestKind kind);
+  lifecycle::AnswerTimes times_of_all_kinds(base::Handle view) const;
   std::optional<lifecycle::TrialPlan> plan_trial(const EndpointState& endpoint, lifecycle::RequestKind kind);
   void relieve();
   void relieve(const EndpointState& endpoint);

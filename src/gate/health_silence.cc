@@ -272,6 +272,15 @@ AnswerTimes HealthWatch::times_here(Handle view, lifecycle::RequestKind kind) co
   return sum;
 }
 
+AnswerTimes HealthWatch::times_of_all_kinds(Handle view) const {
+  AnswerTimes sum;
+  for (const Handle handle : core_.endpoints->view(view).endpoints) {
+    const EndpointState* endpoint = core_.endpoints->find(handle);
+    if (endpoint != nullptr) sum.add(endpoint->evidence.times());
+  }
+  return sum;
+}
+
 AnswerTimes HealthWatch::times_of(Handle view, lifecycle::RequestKind kind) {
   AnswerTimes sum = times_here(view, kind);
   if (const KindReport* others = survey_.find(view, kind); others != nullptr) sum.add(others->times);
@@ -444,7 +453,9 @@ void HealthWatch::relieve(const EndpointState& endpoint) {
     if (waited < view.evidence.silence.trial || exchange.asked == first) return false;
     const auto [found, added] = known.try_emplace(exchange.kind);
     if (added) found->second = times_of(endpoint.view, exchange.kind);
-    return lifecycle::leaves(found->second, waited, silence, chance_max);
+    // A kind of which little is known is taken for one like the others.
+    if (added && found->second.answers() < lifecycle::answers_min) found->second = times_of_all_kinds(endpoint.view);
+    return lifecycle::chance_of_longer(found->second, waited, 0) <= chance_max;
   });
   relieved(self, moved);
 }

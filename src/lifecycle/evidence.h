@@ -89,6 +89,13 @@ class Evidence {
     return rows_.size() < kinds_max ? nullptr : &rows_.front();
   }
 
+  // Of all kinds.
+  AnswerTimes times() const {
+    AnswerTimes sum;
+    for (const KindEvidence& row : rows_) sum.add(row.times);
+    return sum;
+  }
+
   // It comes back after it was down: how quick it was says nothing any more. A row of failures is remembered, so that
   // one more ends this chance.
   void begin_anew(std::uint32_t failures_max) {

@@ -78,13 +78,6 @@ inline double chance_of_stay(base::Duration silence, base::Duration survived, bo
   return silence < seconds{30} ? 0.15 : 1;
 }
 
-// Whether a request leaves a confirmed silence. A kind of which little is known is given less time.
-inline bool leaves(const AnswerTimes& known, base::Duration waited, base::Duration silence, double chance_max) {
-  constexpr base::Duration unknown_stays = std::chrono::seconds{15};
-  const bool unknown = known.answers() < answers_min && silence >= unknown_stays;
-  return unknown || chance_of_longer(known, waited, 0) <= chance_max;
-}
-
 // Whether an endpoint works on several requests at a time: later ones were answered before earlier ones, several times,
 // or several while one waited. One that handles one after another never does that.
 class Overtaking {

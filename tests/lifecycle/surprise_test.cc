@@ -106,16 +106,6 @@ TEST(Surprise, WhoWorksOnManyAtATimeHasNoReasonToBeSilent) {
   EXPECT_EQ(chance_of_stay(milliseconds{1500}, seconds{6}, true), 0.05);
 }
 
-TEST(Silence, RequestOfAnUnknownKindLeavesEarlier) {
-  AnswerTimes known;
-  for (int i = 0; i < 4; ++i) known.note(milliseconds{10});
-  EXPECT_FALSE(leaves(known, seconds{10}, seconds{10}, 0.15));
-  EXPECT_TRUE(leaves(known, seconds{10}, seconds{16}, 0.15));
-  for (int i = 0; i < 4; ++i) known.note(seconds{30});
-  for (int i = 0; i < 4; ++i) known.note(milliseconds{10});
-  EXPECT_FALSE(leaves(known, seconds{10}, seconds{16}, 0.15)) << "a third of them take longer";
-}
-
 TEST(Overtaking, OneAfterAnotherIsNotConcurrent) {
   Overtaking order;
   const base::Instant start{seconds{100}};
