@@ -73,6 +73,16 @@ class Backend:
             pass
 
 
+def deaf_listener(stack):
+    """Its accept queue is full: the kernel drops further SYNs without a word."""
+    deaf = stack.enter_context(socket.create_server(("127.0.0.1", 0), backlog=0))
+    for _ in range(4):
+        waiting = stack.enter_context(socket.socket())
+        waiting.setblocking(False)
+        waiting.connect_ex(deaf.getsockname())
+    return deaf
+
+
 def answering(make_response):
     """A well-behaved server: make_response(request) -> bytes, connection kept."""
 

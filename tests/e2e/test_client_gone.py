@@ -114,12 +114,7 @@ def test_with_a_stream_of_its_http2_connection(router, backend):
 @pytest.mark.parametrize("body", [b"", b"whole", b"in part"])
 def test_while_the_endpoint_is_connected_to(site, body):
     with contextlib.ExitStack() as stack:
-        # A full accept queue: the kernel drops further SYNs without a word.
-        deaf = stack.enter_context(socket.create_server(("127.0.0.1", 0), backlog=0))
-        for _ in range(4):
-            waiting = stack.enter_context(socket.socket())
-            waiting.setblocking(False)
-            waiting.connect_ex(deaf.getsockname())
+        deaf = awkward.deaf_listener(stack)
         one, dial = site(configuration(backends=[backend_of(deaf.getsockname()[1], timeouts={"connect": "50s"}, retries=0)]))
         with dial() as client:
             length = len(body) + (100 if body == b"in part" else 0)

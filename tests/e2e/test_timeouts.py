@@ -124,12 +124,7 @@ def test_client_that_stops_reading_is_cut_off(router, backend, certificates, tls
 
 def test_endpoint_that_does_not_answer_the_connection_attempt_is_504(router):
     with contextlib.ExitStack() as stack:
-        # A full accept queue: the kernel drops further SYNs without a word.
-        deaf = stack.enter_context(socket.create_server(("127.0.0.1", 0), backlog=0))
-        for _ in range(4):
-            waiting = stack.enter_context(socket.socket())
-            waiting.setblocking(False)
-            waiting.connect_ex(deaf.getsockname())
+        deaf = awkward.deaf_listener(stack)
         time.sleep(0.05)
         one = router(configuration(backends=[backend_of(deaf.getsockname()[1], timeouts={"connect": SHORT}, retries=0)]))
         with takes_its_time():
