@@ -11,6 +11,7 @@ using namespace std::chrono_literals;
 constexpr std::uint32_t own_timers = UINT32_MAX;  // the kind of owner that is never shown to the handler
 constexpr base::Duration accept_pause = 50ms;
 constexpr base::Duration starved_pause = 5ms;
+constexpr base::Duration glance_pause = 50ms;
 constexpr base::Duration linger_least = 1s;  // also where the user timeout is switched off
 
 base::Owner own_timer(std::uint32_t kind) { return {own_timers, {kind, 1}}; }
@@ -25,7 +26,8 @@ Loop::Loop(const SocketLimits& limits)
       accept_again_(own_timer(accept_timer)),
       flushing_{.ends = base::Timer(own_timer(linger_timer)), .sockets = {}},
       draining_{.ends = base::Timer(own_timer(silence_timer)), .sockets = {}},
-      age_ends_(own_timer(age_timer)) {}
+      age_ends_(own_timer(age_timer)),
+      glance_(own_timer(glance_timer)) {}
 
 void Loop::run(Handler& handler) {
   handler_ = &handler;
@@ -72,6 +74,7 @@ void Loop::on_own_timer(TimerKind kind) {
     case linger_timer: return end_overdue(flushing_);
     case silence_timer: return end_overdue(draining_);
     case age_timer: return end_aged();
+    case glance_timer: return glance();
   }
 }
 
@@ -128,6 +131,10 @@ bool Loop::read_holdings(HoldingsCursor& cursor, Holdings& out) {
 void Loop::pause_accepting() {
   counters_.accepts_failed += 1;
   if (!accept_again_.armed()) timers_.arm(accept_again_, now_ + accept_pause);
+}
+
+void Loop::glance_soon() {
+  if (!glance_.armed()) timers_.arm(glance_, now_ + glance_pause);
 }
 
 void Loop::bound_linger(std::unique_ptr<Linger>& linger, SocketId socket) {

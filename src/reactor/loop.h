@@ -58,6 +58,7 @@ class Loop : public Reactor {
   // More can be done without any event: the next wait must not last.
   virtual bool has_ready() const = 0;
   virtual void resume_accepting() = 0;
+  virtual void glance() {}
   virtual void end_linger(SocketId socket) = 0;
   virtual std::size_t linger_memory(SocketId socket) const = 0;  // of its output
   // Its set or ring and its listeners; and its sockets from that slot on, until the slot that is returned or, if that
@@ -75,6 +76,8 @@ class Loop : public Reactor {
   void starve() { starved_ = true; }
   // Descriptors have run out: resume_accepting() follows after a pause.
   void pause_accepting();
+  // glance() follows soon.
+  void glance_soon();
   // end_linger() follows if the user timeout passes before the next call or the socket's end: call it on progress. It
   // follows also if flush_total passes since the first call.
   void bound_linger(std::unique_ptr<Linger>& linger, SocketId socket);
@@ -90,7 +93,7 @@ class Loop : public Reactor {
   Datagrams datagrams_;
 
  private:
-  enum TimerKind : std::uint32_t { accept_timer, linger_timer, silence_timer, age_timer };
+  enum TimerKind : std::uint32_t { accept_timer, linger_timer, silence_timer, age_timer, glance_timer };
   // One timeout for all: whoever comes last has the last deadline.
   struct Lingering {
     base::Timer ends;
@@ -112,6 +115,7 @@ class Loop : public Reactor {
   Lingering flushing_;
   Lingering draining_;
   base::Timer age_ends_;
+  base::Timer glance_;
   base::List<Linger, ByAge> by_age_;  // one total for all, too
   std::atomic<bool> stopping_ = false;
   bool mail_waits_ = false;

@@ -80,6 +80,7 @@ class UringReactor final : public Loop {
     Receiving receiving = Receiving::no;
     Watching watching = Watching::no;
     bool end_seen = false;  // while watched
+    bool fed = false;       // is one of fed_
     bool sending = false;
     bool source_polled = false;
     bool sink_polled = false;
@@ -95,6 +96,7 @@ class UringReactor final : public Loop {
   void wait_and_serve() override;
   bool has_ready() const override { return !ready_.empty() || !closing_listeners_.empty(); }
   void resume_accepting() override;
+  void glance() override;
   void end_linger(SocketId socket) override;
   std::size_t linger_memory(SocketId socket) const override;
   void list_own(Holdings& out) override;
@@ -160,6 +162,7 @@ class UringReactor final : public Loop {
   base::SlotMap<Socket> sockets_;
   base::List<Socket, Ready> ready_;
   base::List<Socket, Unsettled> unsettled_;
+  std::vector<SocketId> fed_;  // have received bytes since the last glance, and receive on
   std::vector<ListenerId> closing_listeners_;
   std::vector<std::unique_ptr<Message>> messages_;  // free ones
 };

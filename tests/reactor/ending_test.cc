@@ -2,6 +2,10 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 
+#include <algorithm>
+#include <atomic>
+#include <thread>
+
 #include "reactor/fixture.h"
 
 namespace ebb::reactor {
@@ -291,6 +295,24 @@ TEST_P(Ending, BytesAndResetThatArriveTogetherAreBothReported) {
   run_until([&] { return !ours->failures.empty(); });
   EXPECT_EQ(ours->received, "early answer");
   EXPECT_EQ(ours->peer_finished, 0);
+}
+
+// From another processor, so that the reset comes at every moment of what the reactor does with the bytes before it.
+TEST_P(Ending, NoResetRightBehindBytesIsLost) {
+  listen();
+  std::atomic<bool> over = false;
+  std::jthread peers([this, &over] {
+    for (int i = 0; i < 1000; ++i) {
+      const Descriptor peer = plain_connect(address_);
+      set_reset_on_close(peer.get());
+      plain_send(peer.get(), "a question");
+    }
+    over = true;
+  });
+  run_until([&] {
+    return over && std::ranges::all_of(recorder_->accepted, [](const End* end) { return !end->failures.empty(); });
+  });
+  for (const End* end : recorder_->accepted) EXPECT_EQ(end->failures.size(), 1u);
 }
 
 TEST_P(Ending, BytesAndFinThatArriveTogetherAreBothReported) {
