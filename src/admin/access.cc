@@ -22,12 +22,13 @@ bool has_token(const Access& access, const wire::RequestHead& head) {
   return equal_secrets(access.token, field->value.substr(scheme.size()));
 }
 
-bool safe(wire::Method method) { return method == wire::Method::get || method == wire::Method::head; }
+// Stricter than RFC 9110 9.2.1 (wire::safe): nothing here answers OPTIONS or TRACE.
+bool reads(wire::Method method) { return method == wire::Method::get || method == wire::Method::head; }
 
 // A browser says on whose behalf it asks for a change (Fetch standard 3.2), curl does not.
 bool from_another_site(const wire::RequestHead& head) {
   const wire::Field* const origin = head.fields.find("origin");
-  if (origin == nullptr || safe(head.method)) return false;
+  if (origin == nullptr || reads(head.method)) return false;
   const std::size_t scheme = origin->value.find("://");
   return scheme == std::string_view::npos || origin->value.substr(scheme + 3) != head.authority;
 }
@@ -51,7 +52,7 @@ Denial deny(const Access& access, const wire::RequestHead& head) {
   if (from_another_site(head)) return {403, "pages of other sites may not change anything here"};
   const std::string_view path = head.path.substr(0, head.path.find('?'));
   const bool open = path == "/healthz" || path == "/readyz" || path == "/" || path.starts_with("/web/");
-  if (access.token.empty() || (open && safe(head.method)) || has_token(access, head)) return {};
+  if (access.token.empty() || (open && reads(head.method)) || has_token(access, head)) return {};
   return {401, "the field Authorization: Bearer TOKEN is missing, or the token is another one"};
 }
 

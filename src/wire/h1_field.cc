@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <cstring>
 #include <limits>
 
@@ -61,12 +62,30 @@ constexpr std::array<Known, slot_count> slots = [] {
   return table;
 }();
 
-// `name` holds token bytes only: among those, setting bit 5 maps nothing but the capitals onto a letter or a hyphen.
-bool is_name(std::string_view name, std::string_view lower_case_name) {
-  for (std::size_t i = 0; i < name.size(); ++i) {
-    if ((name[i] | 0x20) != lower_case_name[i]) return false;
+template <class Word>
+Word word_at(std::string_view text, std::size_t at) {
+  Word word;
+  std::memcpy(&word, text.data() + at, sizeof(word));
+  return word;
+}
+
+// Words at a time, the last of them over the one before: of names that are as long as a word or longer.
+template <class Word>
+bool words_equal(std::string_view name, std::string_view lower_case_name) {
+  constexpr Word bits_5 = static_cast<Word>(0x2020202020202020);
+  const std::size_t last = name.size() - sizeof(Word);
+  for (std::size_t i = 0; i < last; i += sizeof(Word)) {
+    if ((word_at<Word>(name, i) | bits_5) != word_at<Word>(lower_case_name, i)) return false;
   }
-  return true;
+  return (word_at<Word>(name, last) | bits_5) == word_at<Word>(lower_case_name, last);
+}
+
+// Of the same length. `name` holds token bytes only: among those, setting bit 5 maps nothing but the capitals onto a
+// letter or a hyphen.
+bool is_name(std::string_view name, std::string_view lower_case_name) {
+  if (name.size() >= 8) return words_equal<std::uint64_t>(name, lower_case_name);
+  if (name.size() >= 4) return words_equal<std::uint32_t>(name, lower_case_name);
+  return words_equal<std::uint16_t>(name, lower_case_name);
 }
 
 bool is_alphanumeric(char c) { return scan::is_digit(c) || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z'); }

@@ -83,11 +83,13 @@ struct HeadLimits {
 
 enum class Method : std::uint8_t { other, get, head, post, put, delete_, connect, options, trace, patch };
 
-// RFC 9110 9.2.2: repeating it has the same effect as doing it once.
-constexpr bool idempotent(Method method) {
-  return method == Method::get || method == Method::head || method == Method::put || method == Method::delete_ ||
-         method == Method::options || method == Method::trace;
+// RFC 9110 9.2.1: it asks for nothing to be changed.
+constexpr bool safe(Method method) {
+  return method == Method::get || method == Method::head || method == Method::options || method == Method::trace;
 }
+
+// RFC 9110 9.2.2: repeating it has the same effect as doing it once.
+constexpr bool idempotent(Method method) { return safe(method) || method == Method::put || method == Method::delete_; }
 
 enum class Framing : std::uint8_t {
   none,    // no body
