@@ -102,9 +102,14 @@ void write_check(JsonWriter& json, const gate::CheckFacts& check) {
 }  // namespace
 
 void write_endpoint(JsonWriter& json, const gate::EndpointFacts& facts) {
+  json.begin_object();
+  write_endpoint_members(json, facts);
+  json.end_object();
+}
+
+void write_endpoint_members(JsonWriter& json, const gate::EndpointFacts& facts) {
   const bool ill = facts.health == lifecycle::Health::suspect || facts.health == lifecycle::Health::down;
-  json.begin_object()
-      .member("backend", facts.backend)
+  json.member("backend", facts.backend)
       .member("name", facts.name)
       .member("address", facts.address.text())
       .member("weight", facts.weight)
@@ -148,7 +153,7 @@ void write_endpoint(JsonWriter& json, const gate::EndpointFacts& facts) {
   json.key("responses").begin_object();
   for (std::size_t i = 1; i < std::size(facts.tally.by_class); ++i)
     json.member(fmt::format("{}xx", i), facts.tally.by_class[i]);
-  json.end_object().end_object().end_object();
+  json.end_object().end_object();
 }
 
 void write_drain(JsonWriter& json, const DrainReport& report) {

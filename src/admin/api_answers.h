@@ -24,6 +24,8 @@ std::expected<wire::JsonValue, Answer> read_object(std::string_view body, std::s
 
 void write_in_flight(observe::JsonWriter& json, const gate::InFlight& in_flight);
 void write_endpoint(observe::JsonWriter& json, const gate::EndpointFacts& facts);
+// The same without its braces.
+void write_endpoint_members(observe::JsonWriter& json, const gate::EndpointFacts& facts);
 void write_drain(observe::JsonWriter& json, const DrainReport& report);
 
 }  // namespace ebb::admin

@@ -72,9 +72,9 @@ std::vector<EndpointPlace> listed_places(const gate::Roster& roster, const Quest
 }
 
 // Those that the provider lists no more, but that have work.
-std::vector<EndpointPlace> places_that_left(const std::vector<BackendSum>& sums, const Question& question) {
+std::vector<EndpointPlace> places_that_left(const EndpointSums& sums, const Question& question) {
   std::vector<EndpointPlace> places;
-  for (const BackendSum& sum : sums) {
+  for (const BackendSum& sum : sums.backends) {
     for (const gate::EndpointFacts& facts : sum.endpoints) {
       if (facts.membership != lifecycle::Membership::gone) continue;
       if (!question.names(facts.backend, facts.name, facts.address)) continue;
@@ -120,7 +120,7 @@ class DrainApi {
     if (!places.empty()) return begin(places, question->options, *wait, std::move(respond));
     gather_sums(server_, sources_,
                 [this, question = *question, wait = *wait, peer = request.peer,
-                 respond = std::move(respond)](const std::vector<BackendSum>& sums) mutable {
+                 respond = std::move(respond)](const EndpointSums& sums) mutable {
                   const std::vector<EndpointPlace> left = own(places_that_left(sums, question), peer);
                   if (left.empty()) return respond(nothing_there(peer));
                   begin(left, question.options, wait, std::move(respond));

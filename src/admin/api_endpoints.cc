@@ -18,70 +18,72 @@ using wire::Method;
 
 constexpr std::uint32_t weight_max = 256;
 
-void write_backend(JsonWriter& json, const BackendSum& sum, bool with_endpoints) {
+constexpr std::string_view workers_silent = "workers_silent";
+
+void write_backend_members(JsonWriter& json, const BackendSum& sum) {
   std::size_t chosen = 0;
   for (const gate::EndpointFacts& facts : sum.endpoints) {
     const auto standing = lifecycle::standing({facts.membership, facts.wish, facts.health, facts.why});
     if (standing == lifecycle::Standing::chosen) chosen += 1;
   }
-  json.begin_object()
-      .member("name", sum.facts.name)
-      .member("endpoints_total", sum.endpoints.size())
-      .member("endpoints_ready", chosen);
+  json.member("name", sum.facts.name).member("endpoints_total", sum.endpoints.size()).member("endpoints_ready", chosen);
   json.key("queue")
       .begin_object()
       .member("waiting", sum.facts.queued)
       .member("waited_total", sum.facts.queued_ever)
       .member("timeouts", sum.facts.queue_timeouts)
       .end_object();
-  if (with_endpoints) {
-    json.key("endpoints").begin_array();
-    for (const gate::EndpointFacts& facts : sum.endpoints) write_endpoint(json, facts);
-    json.end_array();
-  }
-  json.end_object();
 }
 
-Answer backends_answer(const std::vector<BackendSum>& sums) {
+Answer backends_answer(const EndpointSums& sums) {
   std::string body;
   JsonWriter json(body);
   json.begin_object().key("backends").begin_array();
-  for (const BackendSum& sum : sums) write_backend(json, sum, false);
-  json.end_array().end_object();
+  for (const BackendSum& sum : sums.backends) {
+    json.begin_object();
+    write_backend_members(json, sum);
+    json.end_object();
+  }
+  json.end_array().member(workers_silent, sums.workers_silent).end_object();
   return json_answer(std::move(body));
 }
 
-Answer backend_answer(const std::vector<BackendSum>& sums, std::string_view name) {
-  for (const BackendSum& sum : sums) {
+Answer backend_answer(const EndpointSums& sums, std::string_view name) {
+  for (const BackendSum& sum : sums.backends) {
     if (sum.facts.name != name) continue;
     std::string body;
     JsonWriter json(body);
-    write_backend(json, sum, true);
+    json.begin_object();
+    write_backend_members(json, sum);
+    json.key("endpoints").begin_array();
+    for (const gate::EndpointFacts& facts : sum.endpoints) write_endpoint(json, facts);
+    json.end_array().member(workers_silent, sums.workers_silent).end_object();
     return json_answer(std::move(body));
   }
   return refusal_answer(gate::RosterRefusal::no_backend);
 }
 
-Answer endpoints_answer(const std::vector<BackendSum>& sums) {
+Answer endpoints_answer(const EndpointSums& sums) {
   std::string body;
   JsonWriter json(body);
   json.begin_object().key("endpoints").begin_array();
-  for (const BackendSum& sum : sums) {
+  for (const BackendSum& sum : sums.backends) {
     for (const gate::EndpointFacts& facts : sum.endpoints) write_endpoint(json, facts);
   }
-  json.end_array().end_object();
+  json.end_array().member(workers_silent, sums.workers_silent).end_object();
   return json_answer(std::move(body));
 }
 
-Answer endpoint_answer(const std::vector<BackendSum>& sums, std::string_view backend, std::string_view name,
-                       int status) {
-  for (const BackendSum& sum : sums) {
+Answer endpoint_answer(const EndpointSums& sums, std::string_view backend, std::string_view name, int status) {
+  for (const BackendSum& sum : sums.backends) {
     if (sum.facts.name != backend) continue;
     for (const gate::EndpointFacts& facts : sum.endpoints) {
       if (facts.name != name) continue;
       std::string body;
       JsonWriter json(body);
-      write_endpoint(json, facts);
+      json.begin_object();
+      write_endpoint_members(json, facts);
+      json.member(workers_silent, sums.workers_silent).end_object();
       return json_answer(std::move(body), status);
     }
   }

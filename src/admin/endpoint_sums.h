@@ -15,6 +15,11 @@ struct BackendSum {
   std::vector<gate::EndpointFacts> endpoints;  // as listed; behind them those that left but have work
 };
 
+struct EndpointSums {
+  std::vector<BackendSum> backends;
+  std::size_t workers_silent = 0;  // did not answer in time: their work is not in the sums
+};
+
 // The lists say what there is; a worker that is silent, or has not heard of an endpoint yet, adds nothing to it.
 std::vector<BackendSum> sum_up(std::span<const gate::SharedEndpointList> lists,
                                const Replies<std::vector<gate::EndpointFacts>>& endpoints,

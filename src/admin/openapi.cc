@@ -42,7 +42,7 @@ std::string_view openapi_document() {
     "/api/v1/backends": {
       "get": {
         "summary": "All backends",
-        "responses": {"200": {"description": "In the order of the configuration", "content": {"application/json": {"schema": {"type": "object", "properties": {"backends": {"type": "array", "items": {"$ref": "#/components/schemas/Backend"}}}}}}}}
+        "responses": {"200": {"description": "In the order of the configuration", "content": {"application/json": {"schema": {"type": "object", "properties": {"backends": {"type": "array", "items": {"$ref": "#/components/schemas/Backend"}}, "workers_silent": {"$ref": "#/components/schemas/WorkersSilent"}}}}}}}
       }
     },
     "/api/v1/backends/{backend}": {
@@ -79,7 +79,7 @@ std::string_view openapi_document() {
     "/api/v1/endpoints": {
       "get": {
         "summary": "All endpoints of all backends",
-        "responses": {"200": {"description": "The endpoints", "content": {"application/json": {"schema": {"type": "object", "properties": {"endpoints": {"type": "array", "items": {"$ref": "#/components/schemas/Endpoint"}}}}}}}}
+        "responses": {"200": {"description": "The endpoints", "content": {"application/json": {"schema": {"type": "object", "properties": {"endpoints": {"type": "array", "items": {"$ref": "#/components/schemas/Endpoint"}}, "workers_silent": {"$ref": "#/components/schemas/WorkersSilent"}}}}}}}
       }
     },
     "/api/v1/connections": {
@@ -193,10 +193,11 @@ std::string_view openapi_document() {
         }
       },
       "InFlight": {"type": "object", "description": "Work by kind; nothing in flight on any worker means drained", "properties": {"connecting": {"type": "integer"}, "sent": {"type": "integer"}, "streaming": {"type": "integer"}, "tunnels": {"type": "integer"}, "total": {"type": "integer"}}},
-      "Backend": {"type": "object", "properties": {"name": {"type": "string"}, "endpoints_total": {"type": "integer"}, "endpoints_ready": {"type": "integer"}, "queue": {"type": "object", "properties": {"waiting": {"type": "integer"}, "waited_total": {"type": "integer"}, "timeouts": {"type": "integer"}}}, "endpoints": {"type": "array", "items": {"$ref": "#/components/schemas/Endpoint"}}}},
+      "Backend": {"type": "object", "properties": {"name": {"type": "string"}, "workers_silent": {"$ref": "#/components/schemas/WorkersSilent"}, "endpoints_total": {"type": "integer"}, "endpoints_ready": {"type": "integer"}, "queue": {"type": "object", "properties": {"waiting": {"type": "integer"}, "waited_total": {"type": "integer"}, "timeouts": {"type": "integer"}}}, "endpoints": {"type": "array", "items": {"$ref": "#/components/schemas/Endpoint"}}}},
       "NewEndpoint": {"type": "object", "required": ["name", "address"], "properties": {"name": {"type": "string"}, "address": {"type": "string"}, "weight": {"type": "integer", "minimum": 0, "maximum": 256}, "wish": {"$ref": "#/components/schemas/Wish"}}},
       "EndpointChange": {"type": "object", "properties": {"wish": {"$ref": "#/components/schemas/Wish"}, "weight": {"type": "integer", "minimum": 0, "maximum": 256}, "address": {"type": "string"}}},
       "Wish": {"type": "string", "enum": ["ready", "drain", "maint"]},
+      "WorkersSilent": {"type": "integer", "description": "workers that did not answer within a second: what they do is in none of these numbers"},
       "Endpoint": {
         "type": "object",
         "properties": {
@@ -210,6 +211,7 @@ std::string_view openapi_document() {
           "check": {"$ref": "#/components/schemas/Check"},
           "in_flight": {"$ref": "#/components/schemas/InFlight"},
           "connections": {"type": "integer"}, "idle": {"type": "integer"},
+          "workers_silent": {"$ref": "#/components/schemas/WorkersSilent"},
           "counters": {"type": "object", "properties": {"requests": {"type": "integer"}, "failures": {"type": "integer"}, "retries": {"type": "integer"}, "trials": {"type": "integer", "description": "requests that it was tried with while it was doubted"}, "trials_failed": {"type": "integer"}, "moved": {"type": "integer", "description": "requests that left it because it was silent"}, "connects": {"type": "integer"}, "connect_failures": {"type": "integer"}, "bytes_in": {"type": "integer"}, "bytes_out": {"type": "integer"}, "responses": {"type": "object", "additionalProperties": {"type": "integer"}}}}
         }
       },
@@ -244,7 +246,7 @@ std::string_view openapi_document() {
           "drained_at": {"type": ["string", "null"], "format": "date-time"},
           "endpoints": {"type": "array", "items": {"type": "object", "properties": {"backend": {"type": "string"}, "name": {"type": "string"}, "address": {"type": "string"}, "in_flight": {"$ref": "#/components/schemas/InFlight"}, "cut": {"type": "integer"}}}},
           "cut": {"type": "integer", "description": "requests and tunnels that were ended before their time while the endpoints drained: by drain.deadline, or by an operator"},
-          "workers_silent": {"type": "integer", "description": "did not answer in time, so that nothing is known of them"}
+          "workers_silent": {"$ref": "#/components/schemas/WorkersSilent"}
         }
       }
     }

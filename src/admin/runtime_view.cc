@@ -229,6 +229,7 @@ std::vector<InfoField> info_fields(const RuntimeScene& scene, const observe::Pro
       {61, "TotalBytesOut", "MGP", "u64", text(counters.client_bytes_out)},
       {62, "TotalSplicdedBytesOut", "MGP", "u64", text(counters.spliced_bytes)},
       {70, "Start_time_sec", "MDP", "u32", text(start)},
+      {1000, "SilentThreads", "MGP", "u32", text(scene.workers_silent)},  // ours: they are missing from all sums
   };
 }
 

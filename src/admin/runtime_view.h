@@ -24,6 +24,7 @@ struct RuntimeScene {
   const gate::Roster* roster = nullptr;
   base::WallTime now;
   std::size_t workers = 0;
+  std::size_t workers_silent = 0;
   bool stopping = false;
   std::string version;
   std::string node;

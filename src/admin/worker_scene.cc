@@ -11,20 +11,25 @@ struct WorkerFacts {
   std::vector<gate::BackendFacts> backends;
 };
 
-std::vector<BackendSum> sums_of(const gate::Roster& roster, Replies<WorkerFacts> replies) {
+EndpointSums sums_of(const gate::Roster& roster, Replies<WorkerFacts> replies) {
+  EndpointSums sums;
   Replies<std::vector<gate::EndpointFacts>> endpoints(replies.size());
   Replies<std::vector<gate::BackendFacts>> backends(replies.size());
   for (std::size_t worker = 0; worker < replies.size(); ++worker) {
-    if (!replies[worker]) continue;
+    if (!replies[worker]) {
+      sums.workers_silent += 1;
+      continue;
+    }
     endpoints[worker] = std::move(replies[worker]->endpoints);
     backends[worker] = std::move(replies[worker]->backends);
   }
-  return sum_up(roster.lists(), endpoints, backends);
+  sums.backends = sum_up(roster.lists(), endpoints, backends);
+  return sums;
 }
 
 }  // namespace
 
-void gather_sums(Server& server, const Sources& sources, std::move_only_function<void(std::vector<BackendSum>)> use) {
+void gather_sums(Server& server, const Sources& sources, std::move_only_function<void(EndpointSums)> use) {
   gather<WorkerFacts>(
       sources, server.door(), server.alarms(), worker_patience,
       [&sources](std::size_t worker) { return WorkerFacts{sources.endpoints(worker), sources.backends(worker)}; },
@@ -42,11 +47,10 @@ void SharedSums::begin() {
   asking_ = true;
   auto round = std::make_unique<Round>();
   round->uses = std::exchange(waiting_, {});
-  gather_sums(server_, sources_,
-              [self = shared_from_this(), round = std::move(round)](std::vector<BackendSum> sums) mutable {
-                round->sums = std::move(sums);
-                self->serve_one(std::move(round));
-              });
+  gather_sums(server_, sources_, [self = shared_from_this(), round = std::move(round)](EndpointSums sums) mutable {
+    round->sums = std::move(sums);
+    self->serve_one(std::move(round));
+  });
 }
 
 // An answer leaves by way of the mailbox; the next one is made behind it.
@@ -62,11 +66,12 @@ void SharedSums::serve_one(std::unique_ptr<Round> round) {
 }
 
 void gather_scene(Server& server, const Sources& sources, std::move_only_function<void(RuntimeScene)> use) {
-  gather_sums(server, sources, [&, use = std::move(use)](std::vector<BackendSum> sums) mutable {
+  gather_sums(server, sources, [&, use = std::move(use)](EndpointSums sums) mutable {
     gather<observe::Counters>(
         sources, server.door(), server.alarms(), worker_patience, sources.counters,
         [&sources, sums = std::move(sums), use = std::move(use)](const Replies<observe::Counters>& replies) mutable {
-          RuntimeScene scene{.backends = std::move(sums), .listeners = sources.listeners()};
+          RuntimeScene scene{.backends = std::move(sums.backends), .listeners = sources.listeners()};
+          scene.workers_silent = sums.workers_silent;
           for (const auto& counters : replies) {
             if (counters) scene.counters.add(*counters);
           }

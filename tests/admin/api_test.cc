@@ -47,6 +47,16 @@ TEST_F(Api, AsksTheWorkersOnceForManyWhoWait) {
   EXPECT_LT(questions, 20);  // of two workers
 }
 
+TEST_F(Api, SaysThatAWorkerIsMissingFromItsSums) {
+  const char* const paths[] = {"/api/v1/backends", "/api/v1/backends/api", "/api/v1/endpoints",
+                               "/api/v1/backends/api/endpoints/a"};
+  for (const char* path : paths) EXPECT_EQ(text(json(ask("GET", path)), "workers_silent"), "0") << path;
+  std::promise<void> held;
+  workers_[0].post([until = held.get_future()]() mutable { until.wait(); });
+  for (const char* path : paths) EXPECT_EQ(text(json(ask("GET", path)), "workers_silent"), "1") << path;
+  held.set_value();
+}
+
 TEST_F(Api, DocumentsEveryPathThatItAnswersAndNoOther) {
   const Response response = ask("GET", "/api/v1/openapi.json");
   EXPECT_EQ(response.body, openapi_document());
