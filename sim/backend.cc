@@ -115,6 +115,7 @@ bool Backend::read(Connection& connection) {
 
 void Backend::begin(Connection& connection) {
   connection.idle_count += 1;
+  if (connection.reader.first_line().starts_with("GET /healthz ")) return answer_check(connection);
   const std::uint64_t id = number_in(connection.reader.field("x-sim-id"));
   Exchange* exchange = ledger_.find(id);
   const std::string segment = exchange == nullptr ? "" : exchange->segment;
@@ -139,6 +140,13 @@ void Backend::begin(Connection& connection) {
   if (plan.continue_first && connection.reader.has_token("expect", "100-continue"))
     connection.out.push("HTTP/1.1 100 Continue\r\n\r\n");
   if (plan.early) answer_after_thought(connection);
+}
+
+// The router's own. A connection serves one.
+void Backend::answer_check(Connection& connection) {
+  connection.out.push("HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
+  connection.answer = Answer::writing;
+  connection.after = After::close;
 }
 
 void Backend::take_body(Connection& connection) {
@@ -182,7 +190,7 @@ void Backend::answer_after_thought(Connection& connection) {
 Duration Backend::time_to_think(Duration needed) {
   const Instant now = world_.now();
   if (warm_at_ == Instant{}) warm_at_ = now + habits_.cold;
-  Instant done = std::max(now + needed, warm_at_);
+  Instant done = std::max(now + needed + habits_.slow, warm_at_);
   if (habits_.serial) done = busy_until_ = std::max(busy_until_, now) + (done - now);
   return done - now;
 }

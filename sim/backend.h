@@ -25,6 +25,7 @@ struct BackendHabits {
   std::uint32_t backlog = 128;
   std::uint32_t read_max = 65536;
   Duration cold{};      // from the first request of a process: it answers none before
+  Duration slow{};      // longer than planned it thinks about each
   bool serial = false;  // it thinks about one request at a time, also about those that nobody waits for any more
 };
 
@@ -99,6 +100,7 @@ class Backend final : private Watcher {
   void act(base::Handle handle);
   bool read(Connection& connection);
   void begin(Connection& connection);
+  void answer_check(Connection& connection);
   std::string head_of_answer(const Exchange& exchange, bool bodiless, bool closes) const;
   void take_body(Connection& connection);
   void answer_after_thought(Connection& connection);

@@ -36,7 +36,7 @@ void WorkerChecker::check_books() {
   expect(audit.without_deadline == 0, "everything live has a deadline", audit.without_deadline);
   expect(audit.missing_transitions == 0, "no machine met a pair that its table lacks", audit.missing_transitions);
   expect(audit.lost_handles == 0, "nothing that had to be there was gone", audit.lost_handles);
-  expect(audit.exchanges <= audit.clients, "each exchange has a client", audit.exchanges);
+  expect(audit.exchanges <= audit.clients + audit.witnesses, "each exchange has a client", audit.exchanges);
   if (inhabitant_.worker() != nullptr && ++audits_ % audits_between_looks == 0) check_endpoints();
 }
 

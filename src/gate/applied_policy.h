@@ -19,8 +19,9 @@ namespace ebb::gate {
 // Of a backend that binds clients to endpoints.
 struct StickyClient {
   bool had_cookie = false;
-  base::Handle bound{};   // the endpoint that its cookie names
-  bool over_tls = false;  // its own connection
+  base::Handle bound{};      // the endpoint that its cookie names
+  std::uint64_t client = 0;  // a hash of its address
+  bool over_tls = false;     // its own connection
 };
 
 struct AppliedPolicy {

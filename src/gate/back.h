@@ -61,6 +61,8 @@ class Back {
   // The exchange is over. `keep`: the response was whole and lets the connection be used again.
   virtual void release(base::Handle end, bool keep) = 0;
   virtual void cancel(base::Handle end, base::Cause cause) = 0;
+  // Another exchange waits for the answer now. False: it is over, and nothing will come.
+  virtual bool hand_over(base::Handle end, base::Handle exchange) = 0;
   // The exchange does not wait for this connection attempt any longer; it goes on by itself, for others.
   virtual void leave(base::Handle end) = 0;
 

@@ -177,6 +177,13 @@ bool Backends::reused(Handle end) {
   return connection.served > 0;
 }
 
+bool Backends::hand_over(Handle end, Handle exchange) {
+  BackendConnection* connection = find(end);
+  if (connection == nullptr || connection->life.ended()) return false;
+  connection->exchange = exchange;
+  return true;
+}
+
 void Backends::leave(Handle end) {
   EBB_FIND(connection, find(end));
   connection.exchange = {};

@@ -34,6 +34,7 @@ class Backends : public Back {
   bool has_deadline(base::Handle end) override;
   void release(base::Handle end, bool keep) override;
   void cancel(base::Handle end, base::Cause cause) override { close(end, cause); }
+  bool hand_over(base::Handle end, base::Handle exchange) override;
   void leave(base::Handle end) override;
   void become_tunnel(base::Handle end) override;
   base::Chain early_bytes(base::Handle end) override;

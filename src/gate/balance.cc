@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "gate/choice.h"
+#include "gate/witnesses.h"
 #include "lifecycle/slow_start.h"
 
 namespace ebb::gate {
@@ -64,7 +65,7 @@ class Chooser {
       view_.candidates.push_back({.handle = handle,
                                   .identity = endpoint->identity,
                                   .weight = endpoint->weight,
-                                  .active = endpoint->active,
+                                  .active = endpoint->active - core_.witnesses->count(handle),
                                   .credit = endpoint->credit});
     }
     if (model_.slow_start > base::Duration::zero()) warm_slowly();

@@ -30,6 +30,7 @@ class HealthWatch;
 class Checks;
 class Datagrams;
 class Mirrors;
+class Witnesses;
 struct MissingRow;  // a test that lets machines meet events that they have no row for (tests/sim/missing_row_test.cc)
 
 // Who an event of the reactor is for.
@@ -104,6 +105,7 @@ struct Core {
   HealthWatch* health = nullptr;
   Checks* checks = nullptr;
   Mirrors* mirrors = nullptr;
+  Witnesses* witnesses = nullptr;
   Datagrams* datagrams = nullptr;
 
   const routes::Timeouts& timeouts() const { return current->model().timeouts; }

@@ -7,7 +7,6 @@
 #include "gate/endpoints.h"
 #include "gate/exchanges.h"
 #include "gate/h2_clients.h"
-#include "gate/mirrors.h"
 #include "gate/own_answer.h"
 
 namespace ebb::gate {
@@ -45,7 +44,7 @@ base::Duration Exchanges::response_timeout(const Exchange& exchange) const {
 }
 
 std::uint32_t Exchanges::retries(const Exchange& exchange) const {
-  if (exchange.front == core_.mirrors) return 0;
+  if (unattended(exchange)) return 0;
   const routes::BackendModel& backend = exchange.snapshot->snapshot().backends()[exchange.backend_index].model;
   return exchange.route == nullptr ? backend.retries : exchange.route->model.retries.value_or(backend.retries);
 }

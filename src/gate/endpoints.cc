@@ -8,6 +8,7 @@
 #include "gate/exchanges.h"
 #include "gate/h2_backends.h"
 #include "gate/health.h"
+#include "gate/witnesses.h"
 #include "gate/worker.h"
 
 namespace ebb::gate {
@@ -163,6 +164,8 @@ void Endpoints::drain_or_not(EndpointState& endpoint, bool was_draining) {
   core_.backends->close_idle(endpoint, endpoint.drain_cause());
   core_.h2_backends->retire(endpoint, endpoint.drain_cause());
   if (endpoint.active > 0) arm_drain(endpoint);
+  if (core_.witnesses->count(endpoint.self) == 0) return;
+  core_.exchanges->end_witnesses(endpoint.self, endpoint.drain_cause());  // it may be gone after that
 }
 
 // Work that comes after the deadline has none: its endpoint leaves, but nobody else serves.
@@ -176,6 +179,11 @@ bool Endpoints::attach(EndpointState& endpoint) {
   endpoint.active += 1;
   if (endpoint.draining()) arm_drain(endpoint);
   return true;
+}
+
+void Endpoints::attach_anyway(EndpointState& endpoint) {
+  if (endpoint.limit != nullptr) endpoint.limit->take_anyway(1);
+  endpoint.active += 1;
 }
 
 void Endpoints::change_limit(EndpointState& endpoint, const std::shared_ptr<SharedLimit>& limit) {

@@ -73,6 +73,7 @@ struct EndpointState {
   lifecycle::Overtaking order{};   // of its answers
   lifecycle::Doubt doubt = lifecycle::Doubt::none;
   base::Instant silent_since{};    // where it is doubted
+  bool siblings_answer = false;    // what it lets wait; not known where only checks or PINGs have told
   base::Instant confirmed_at{};    // where that is confirmed
   base::Duration survived{};       // its longest silence that was confirmed and ended by an answer, of those lately
   base::Instant survived_until{};  // how long that is remembered
@@ -138,6 +139,7 @@ class Endpoints {
 
   // False: another worker has just taken the last place that there was for all of them.
   bool attach(EndpointState& endpoint);
+  void attach_anyway(EndpointState& endpoint);  // beside work that is about to end
   // Drops the endpoint if nothing refers to it any more.
   void detach(base::Handle handle);
   void settle(base::Handle handle);

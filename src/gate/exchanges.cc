@@ -10,6 +10,7 @@
 #include "gate/health.h"
 #include "gate/mirrors.h"
 #include "gate/own_answer.h"
+#include "gate/witnesses.h"
 #include "routes/path_choice.h"
 #include "wire/proxy_protocol.h"
 
@@ -29,6 +30,10 @@ Exchange* Exchanges::live(Handle handle) {
 
 void Exchanges::step(Exchange& exchange, Event event) {
   if (!exchange.life.step(event)) broken_.add(core_, exchange.self);
+}
+
+bool Exchanges::unattended(const Exchange& exchange) const {
+  return exchange.front == core_.mirrors || exchange.front == core_.witnesses;
 }
 
 namespace {
@@ -344,10 +349,12 @@ void Exchanges::retry_or_fail(Exchange& exchange, Cause cause, Delivery delivery
                        cause == Cause::backend_dead || cause == Cause::backend_silent;
   if (cause == Cause::try_timeout) note_given_up(exchange);
   exchange.compared = {};
-  const bool broke_off = cause == Cause::backend_reset || cause == Cause::backend_closed;
+  // A witness has told of silence already, and that is what a restart ends.
+  const bool broke_off =
+      (cause == Cause::backend_reset || cause == Cause::backend_closed) && exchange.front != core_.witnesses;
   if (EndpointState* endpoint = core_.endpoints->find(exchange.endpoint);
       endpoint != nullptr && was_sent && broke_off && !exchange.reused && !exchange.response_bytes) {
-    core_.health->broke_off(*endpoint, exchange.kind, cause);
+    core_.health->broke_off(*endpoint, exchange.kind, key_of(exchange), cause);
   }
   const lifecycle::RetryFacts facts{.response_begun = exchange.response_bytes,
                                     .request_sent = was_sent,
@@ -417,7 +424,7 @@ void Exchanges::answer(Exchange& exchange, Cause cause) {
 void Exchanges::on_client_left(Handle handle, Cause cause) {
   Exchange* exchange = live(handle);
   if (exchange == nullptr) return;
-  note_given_up(*exchange);
+  if (exchange->front != core_.witnesses) note_given_up(*exchange);  // we end those, not the endpoint's slowness
   if (exchange->life.is(State::held)) leave_queue(*exchange);
   if (exchange->backend) exchange->back->cancel(exchange->backend, cause);
   exchange->backend = {};
@@ -447,6 +454,7 @@ void Exchanges::end(Exchange& exchange, Cause cause) {
   const ClientConnection* client = exchange.front->connection(exchange.client);
   if (client != nullptr) record(exchange, *client, cause);
   if (exchange.front == core_.mirrors) mirror_ended(cause);
+  if (exchange.front == core_.witnesses) core_.witnesses->forget(exchange.self);
   detach_endpoint(exchange);
   exchange.timer.disarm();
   exchange.body.clear();
@@ -583,6 +591,8 @@ void Exchanges::on_timer(Handle handle) {
 }
 
 std::uint32_t Exchanges::end_of_endpoint(Handle endpoint, Cause cause) {
+  const EndpointState* state = core_.endpoints->find(endpoint);
+  const bool silent = state != nullptr && state->doubt != lifecycle::Doubt::none && cause == Cause::drain_deadline;
   std::uint32_t cut = 0;
   std::vector<Handle> all;
   exchanges_.for_each([&all, endpoint](Handle handle, const Exchange& exchange) {
@@ -591,9 +601,12 @@ std::uint32_t Exchanges::end_of_endpoint(Handle endpoint, Cause cause) {
   for (const Handle handle : all) {
     Exchange* exchange = live(handle);
     if (exchange == nullptr) continue;
-    if (exchange->life.is(State::connecting)) {  // nothing of it was sent: another may take it
+    // Nothing of it was sent, or the endpoint is doubted and has not answered: another may take it.
+    const bool unheard = silent && waits_for_answer(*exchange);
+    if (exchange->life.is(State::connecting) || unheard) {
       exchange->back->cancel(std::exchange(exchange->backend, {}), cause);
       retry_or_fail(*exchange, cause, Delivery::unknown);
+      cut += unheard && live(handle) == nullptr ? 1 : 0;
       continue;
     }
     cut += 1;

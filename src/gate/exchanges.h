@@ -8,6 +8,7 @@
 //   request_path.cc   the request's body to the endpoint
 //   response_path.cc  the endpoint's answer to the client
 //   leaving.cc        away from an endpoint that does not answer
+//   witnesses.cc      what stays there, to hear it
 //   mirrors.cc        copies of the request
 //   tunnel.cc         both ways after 101
 #pragma once
@@ -195,6 +196,8 @@ class Exchanges {
 
   // Nobody waits for them.
   void end_mirrors(base::Cause cause);
+  // All, if no endpoint is named.
+  void end_witnesses(base::Handle endpoint, base::Cause cause);
   // Requests that were sent can then not be repeated.
   void drop_replay_copies();
   // All that the endpoint still has to do.
@@ -222,6 +225,8 @@ class Exchanges {
 
   Exchange* live(base::Handle handle);
   void step(Exchange& exchange, Event event);
+  // A mirror, or a witness.
+  bool unattended(const Exchange& exchange) const;
 
   // exchanges.cc
   const wire::RequestHead& find_route(Exchange& exchange, const ClientConnection& client,
@@ -274,6 +279,7 @@ class Exchanges {
   const wire::RequestHead& without_our_cookies(const Exchange& exchange, const wire::RequestHead& head,
                                                std::string& text);
   void give_cookie(Exchange& exchange);
+  static lifecycle::ClientKey key_of(const Exchange& exchange);
 
   // policy_path.cc
   void prepare(Exchange& exchange, const ClientConnection& client, const wire::RequestHead& head);
@@ -301,10 +307,12 @@ class Exchanges {
     return exchange.life.is(State::awaiting) && !exchange.response_bytes;
   }
   bool may_move(const Exchange& exchange);
-  void move_away(Exchange& exchange);
+  enum class Leaves : bool { nothing, witness };
+  void move_away(Exchange& exchange, Leaves leaves = Leaves::nothing);
   std::uint32_t move_away(std::span<const base::Handle> leaving);
   void note_given_up(const Exchange& exchange);
   void fail_trial(Exchange& exchange);
+  void compare_next(base::Handle exchange, base::Handle silent, const lifecycle::TrialPlan& plan);
 
   // deadlines.cc
   struct ProgressLimits {
@@ -322,6 +330,9 @@ class Exchanges {
   bool end_if_overdue(Exchange& exchange);
   bool has_place_for_status(const Exchange& exchange) const;
   void end_call(Exchange& exchange, base::Cause cause);
+
+  // witnesses.cc
+  bool leave_witness(Exchange& exchange);
 
   // mirrors.cc
   void choose_mirrors(Exchange& exchange, const wire::RequestHead& head);

@@ -337,6 +337,13 @@ void H2Backends::cancel(Handle end, Cause cause) {
   forget(*call);
 }
 
+bool H2Backends::hand_over(Handle end, Handle exchange) {
+  H2Call* call = calls_.find(end);
+  if (call == nullptr || call->over) return false;
+  call->exchange = exchange;
+  return true;
+}
+
 void H2Backends::finish(Handle end) {
   EBB_FIND(call, calls_.find(end));
   call.finished = true;
@@ -463,11 +470,12 @@ void H2Backends::ping_unanswered(BackendConnection& connection) {
   const routes::EvidenceModel& evidence = core_.endpoints->view(endpoint.view).evidence;
   const bool first = !session.silence.told();
   session.silence.wait_on(core_.reactor.now());
+  const bool acknowledged = core_.backends->acknowledges(connection);
   if (evidence.silence.on) {
     session.retire(Cause::backend_ping_timeout);
-    core_.health->ping_unanswered(connection, first);
+    core_.health->ping_unanswered(connection, first && acknowledged);
   }
-  const bool kept = !evidence.retransmission.on || core_.backends->acknowledges(connection);
+  const bool kept = !evidence.retransmission.on || acknowledged;
   if (session.busy() > 0 && kept) return arm(connection);
   core_.backends->close(connection.self, Cause::backend_ping_timeout);
 }

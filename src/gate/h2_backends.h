@@ -45,6 +45,7 @@ class H2Backends : public Back {
   bool has_deadline(base::Handle end) override;
   void release(base::Handle end, bool keep) override;
   void cancel(base::Handle end, base::Cause cause) override;
+  bool hand_over(base::Handle end, base::Handle exchange) override;
   void leave(base::Handle end) override { cancel(end, base::Cause::cancelled); }
   void become_tunnel(base::Handle) override {}
   base::Chain early_bytes(base::Handle) override { return {}; }

@@ -86,25 +86,33 @@ void HealthWatch::judge(const Finding& finding) {
 HealthWatch::Change HealthWatch::weigh(Verdict& verdict, const Finding& finding) {
   const base::Instant now = core_.reactor.now();
   const EndpointState& endpoint = *core_.endpoints->find_identity(finding.identity);
+  const bool unanswered = finding.unanswered && judges_silence(endpoint);
   switch (finding.kind) {
     case Finding::Kind::connect_failed: return verdict.connect_failed(now, finding.cause);
     case Finding::Kind::delayed: verdict.delayed(now); return {};
     case Finding::Kind::stalled: return verdict.stalled(now);
     // New work is taken from it only where others can carry it; that it is down already is no reason not to know.
-    case Finding::Kind::silent: {
-      const bool down = verdict.health() == Health::down;
-      return down || may_eject(endpoint) ? verdict.silent(now, finding.surprise) : Change{};
+    case Finding::Kind::silent:
+    case Finding::Kind::ping_unanswered: {
+      const bool may_doubt = verdict.health() == Health::down || may_eject(endpoint);
+      const bool ping = finding.kind == Finding::Kind::ping_unanswered;
+      if (may_doubt) return ping ? verdict.ping_unanswered(now) : verdict.silent(now, finding.surprise);
+      return ping ? verdict.trial_failed(now, Verdict::check_surprise) : Change{};
     }
     case Finding::Kind::trial_failed: return verdict.trial_failed(now, finding.surprise);
     case Finding::Kind::heard: return verdict.heard(now);
     case Finding::Kind::failing: return may_eject(endpoint) ? verdict.failing(now, finding.cause) : Change{};
     case Finding::Kind::check_passed: return verdict.check_passed(now);
-    case Finding::Kind::check_failed: return verdict.check_failed(now, finding.cause, finding.unanswered);
+    case Finding::Kind::check_failed: return verdict.check_failed(now, finding.cause, unanswered);
     // However many fail: it is the operator who says what a good endpoint is. If all do, they serve nevertheless.
-    case Finding::Kind::check_fell: return verdict.check_fell(now, finding.cause, finding.unanswered);
+    case Finding::Kind::check_fell: return verdict.check_fell(now, finding.cause, unanswered);
     case Finding::Kind::check_rose: return verdict.check_rose(now);
   }
   return {};
+}
+
+bool HealthWatch::judges_silence(const EndpointState& endpoint) const {
+  return core_.endpoints->view(endpoint.view).evidence.silence.on;
 }
 
 // Never more than half of a backend for what may be a misjudgement: the others would have to carry it all.
@@ -133,9 +141,12 @@ void HealthWatch::announce(std::uint64_t identity, Verdict& verdict, Change chan
   if (verdict.doubt() == lifecycle::Doubt::doubted && endpoint->doubt == lifecycle::Doubt::none) {
     core_.checks->ask_now(identity);
   }
-  spread(
-      identity,
-      {.health = health, .why = why, .doubt = verdict.doubt(), .condemned = change.condemned, .heard = change.heard});
+  spread(identity, {.health = health,
+                    .why = why,
+                    .doubt = verdict.doubt(),
+                    .siblings_answer = verdict.compared(),
+                    .condemned = change.condemned,
+                    .heard = change.heard});
 }
 
 void HealthWatch::spread(std::uint64_t identity, const HealthNews& news) {
@@ -195,7 +206,7 @@ void HealthWatch::on_timer(base::Owner owner) {
 
 void HealthWatch::look_at_book() {
   const base::Instant now = core_.reactor.now();
-  std::vector<std::uint64_t> due, forgotten;
+  std::vector<std::uint64_t> due, forgotten, withdrawn;  // the last: silence was switched off meanwhile
   probing_ = false;
   for (const auto& [identity, verdict] : book_) {
     probing_ = probing_ || verdict.needs_looks();
@@ -203,9 +214,20 @@ void HealthWatch::look_at_book() {
     const bool unanswered = verdict.doubt() != lifecycle::Doubt::none && core_.checks->overdue(identity);
     if (unanswered)
       take({.identity = identity, .kind = Finding::Kind::trial_failed, .surprise = Verdict::check_surprise});
-    if (verdict.overdue(now) || verdict.probe_at() <= now || verdict.doubt_expired(now)) due.push_back(identity);
+    const EndpointState* endpoint = core_.endpoints->find_identity(identity);
+    const bool baseless =
+        verdict.doubt() != lifecycle::Doubt::none && endpoint != nullptr && !judges_silence(*endpoint);
+    if (baseless) {
+      withdrawn.push_back(identity);
+    } else if (verdict.overdue(now) || verdict.probe_at() <= now || verdict.doubt_expired(now)) {
+      due.push_back(identity);
+    }
   }
   for (const std::uint64_t identity : forgotten) book_.erase(identity);
+  for (const std::uint64_t identity : withdrawn) {
+    const auto known = book_.find(identity);
+    if (known != book_.end()) announce(identity, known->second, known->second.expire(now));
+  }
   for (const std::uint64_t identity : due) {
     const auto known = book_.find(identity);
     if (known == book_.end()) continue;

@@ -60,6 +60,7 @@ struct Finding {
     delayed,
     stalled,
     silent,
+    ping_unanswered,
     trial_failed,
     heard,
     failing,
@@ -80,6 +81,7 @@ struct HealthNews {
   lifecycle::Health health = lifecycle::Health::up;
   base::Cause why = base::Cause::completed;
   lifecycle::Doubt doubt = lifecycle::Doubt::none;
+  bool siblings_answer = false;  // the requests that it lets wait
   bool condemned = false;
   bool heard = false;  // bytes of it have ended the doubt
 };
@@ -93,11 +95,12 @@ class HealthWatch {
   // Evidence of this worker's traffic.
   void connect_failed(const EndpointState& endpoint, base::Cause cause);
   void connect_slow(const EndpointState& endpoint);
-  void answered(EndpointState& endpoint, lifecycle::RequestKind kind, base::Duration taken, std::uint16_t status);
+  void answered(EndpointState& endpoint, lifecycle::RequestKind kind, lifecycle::ClientKey key, base::Duration taken,
+                std::uint16_t status);
   // Whoever waited for an answer to a request, asked then, does so no longer.
   void given_up(EndpointState& endpoint, lifecycle::RequestKind kind, base::Instant asked);
   // A fresh connection, before any byte of an answer.
-  void broke_off(EndpointState& endpoint, lifecycle::RequestKind kind, base::Cause cause);
+  void broke_off(EndpointState& endpoint, lifecycle::RequestKind kind, lifecycle::ClientKey key, base::Cause cause);
 
   // A silent endpoint that a request of this kind should be tried with, if it can be repeated elsewhere.
   struct Trial {
@@ -106,8 +109,10 @@ class HealthWatch {
   };
   std::optional<Trial> trial(base::Handle view, lifecycle::RequestKind kind);
   void trial_failed(base::Handle endpoint, const lifecycle::TrialPlan& plan);
-  // Though the endpoint's kernel has got it. `first`: of this silence of the connection.
-  void ping_unanswered(const BackendConnection& connection, bool first);
+  // Of a trial that was sent then: some other endpoint has answered what was asked later.
+  bool others_answer(base::Handle endpoint, base::Instant asked) const;
+  // `hangs`: the endpoint's kernel has got it, and this is the first time that the connection says so.
+  void ping_unanswered(const BackendConnection& connection, bool hangs);
 
   // Of gate/checks, at the endpoint's home.
   // `told`: that it was not answered counts already.
@@ -124,7 +129,7 @@ class HealthWatch {
   // For any worker, from one where requests of these kinds wait.
   void answer(std::size_t asker, std::span<const KindQuestion> questions);
   // For that one.
-  void take(std::size_t worker, std::vector<KindAnswer> answers) { survey_.take(worker, std::move(answers)); }
+  void take(std::size_t worker, std::vector<KindAnswer> answers);
   // For all workers, from the home.
   void apply(std::uint64_t identity, const HealthNews& news);
 
@@ -159,6 +164,7 @@ class HealthWatch {
   // Of one endpoint that is doubted.
   struct Trials {
     base::Handle endpoint;
+    base::Instant since{};
     base::Instant next{};              // once that is confirmed
     base::Instant compare_at{};        // where no trial comes by: a request that waits there is asked elsewhere
     std::vector<base::Instant> until;  // of those under way, before
@@ -194,6 +200,7 @@ class HealthWatch {
   void judge(const Finding& finding);
   Change weigh(lifecycle::Verdict& verdict, const Finding& finding);
   bool may_eject(const EndpointState& endpoint) const;
+  bool judges_silence(const EndpointState& endpoint) const;
   void announce(std::uint64_t identity, lifecycle::Verdict& verdict, Change change);
   void spread(std::uint64_t identity, const HealthNews& news);
   void tell(std::uint64_t identity, const lifecycle::Verdict& verdict, bool condemned);
@@ -220,6 +227,7 @@ class HealthWatch {
   lifecycle::AnswerCounts siblings_of(const EndpointState& endpoint, lifecycle::RequestKind kind) const;
 
   // health_silence.cc
+  class KnownTimes;
   void look_for_silent();
   void find_waiting();
   void ask_workers();
@@ -239,6 +247,10 @@ class HealthWatch {
   void relieved(base::Handle endpoint, std::uint32_t moved);
   base::Duration survived_by(const BackendView& view) const;  // the longest silence that some endpoint came back after
   base::Instant first_asked(base::Handle endpoint) const;     // of the requests that wait for its answer
+  bool another_may_answer(const EndpointState& endpoint, base::Instant asked) const;
+  template <class Predicate>
+  bool any_sibling(const EndpointState& endpoint, Predicate predicate) const;
+  bool owes(base::Handle endpoint) const;  // an answer, for longer than is worth a thought
   bool surely_doubted(base::Handle endpoint) const;
   void compare(Trials& trials, const EndpointState& endpoint);
   void follow_doubt(EndpointState& endpoint, const HealthNews& news);

@@ -18,15 +18,15 @@ constexpr std::size_t siblings_max = 64;           // of a large backend, that a
 
 }  // namespace
 
-void HealthWatch::answered(EndpointState& endpoint, lifecycle::RequestKind kind, base::Duration taken,
-                           std::uint16_t status) {
+void HealthWatch::answered(EndpointState& endpoint, lifecycle::RequestKind kind, lifecycle::ClientKey key,
+                           base::Duration taken, std::uint16_t status) {
   const base::Instant now = core_.reactor.now();
   endpoint.heard = now;
   endpoint.order.answered(now - taken);
   if (status < 500) {
     endpoint.evidence.answered(kind, taken, now);
   } else {
-    lifecycle::KindEvidence& row = endpoint.evidence.failed(kind, now);
+    lifecycle::KindEvidence& row = endpoint.evidence.failed(kind, now, key);
     endpoint.evidence.failed_after(row, taken, now);
     note_failure(endpoint, row, Cause::backend_failing);
   }
@@ -35,8 +35,9 @@ void HealthWatch::answered(EndpointState& endpoint, lifecycle::RequestKind kind,
   }
 }
 
-void HealthWatch::broke_off(EndpointState& endpoint, lifecycle::RequestKind kind, Cause cause) {
-  note_failure(endpoint, endpoint.evidence.failed(kind, core_.reactor.now()), cause);
+void HealthWatch::broke_off(EndpointState& endpoint, lifecycle::RequestKind kind, lifecycle::ClientKey key,
+                            Cause cause) {
+  note_failure(endpoint, endpoint.evidence.failed(kind, core_.reactor.now(), key), cause);
 }
 
 void HealthWatch::note_failure(EndpointState& endpoint, lifecycle::KindEvidence& row, Cause cause) {
@@ -48,7 +49,8 @@ void HealthWatch::note_failure(EndpointState& endpoint, lifecycle::KindEvidence&
   // Siblings come and go: what they had answered is gone with them.
   const bool comparable = now.answers >= before.answers && now.failures >= before.failures;
   if (row.failures_in_a_row == 1 || !comparable) before = now;
-  if (row.failures_in_a_row < limits.in_a_row) return;
+  // What one client asks for may fail anywhere, and no sibling is asked for it.
+  if (row.failures_in_a_row < limits.in_a_row || !row.others_failed) return;
   const std::uint32_t answers = now.answers - before.answers;
   if (answers < siblings_answers_min) return;
   const double surprise =

@@ -15,6 +15,7 @@
 #include "gate/exchanges.h"
 #include "gate/h2_backends.h"
 #include "gate/health.h"
+#include "gate/witnesses.h"
 #include "gate/worker.h"
 
 namespace ebb::gate {
@@ -30,14 +31,44 @@ namespace {
 constexpr double worth_a_trial = 1.5;     // one in thirty: to ask whether it answers costs next to nothing
 constexpr double surely_doubtful = 3;     // one in a thousand
 constexpr std::uint32_t waiting_min = 2;  // one request alone never moves without a trial
-constexpr base::Duration trial_interval = std::chrono::seconds{1};     // once it is confirmed
+constexpr base::Duration trial_interval = std::chrono::seconds{1};          // once it is confirmed
+constexpr base::Duration trial_interval_unheard = std::chrono::seconds{4};  // while several are still awaited
+constexpr std::uint32_t unheard_min = Witnesses::per_endpoint_max / 2;
 constexpr base::Duration trial_wait = std::chrono::milliseconds{150};  // for a request to try it with
 constexpr std::size_t trials_max = 4;                                  // at a time, before
 constexpr std::size_t comparable_max = 16;                             // requests that are looked at for a comparison
 constexpr double trials_surprise = lifecycle::Verdict::confirms - worth_a_trial;  // that they must come to together
-constexpr base::Duration remembered = std::chrono::minutes{10};                   // a silence that ended by an answer
+constexpr base::Duration unproven_max = std::chrono::seconds{10};  // while all siblings let requests wait too
+constexpr base::Duration new_kind_max = std::chrono::seconds{15};
+constexpr base::Duration untried_max = std::chrono::seconds{8};  // then one request is compared, if it is overdue:
+constexpr double overdue_chance = 0.05;                          // of its kind to take longer
+constexpr base::Duration remembered = std::chrono::minutes{10};  // a silence that ended by an answer
 
 }  // namespace
+
+// Of one backend, while its requests are gone through. A kind of which little is known is taken for one like the
+// others, unless some of it have taken as long.
+class HealthWatch::KnownTimes {
+ public:
+  KnownTimes(HealthWatch& health, Handle view) : health_(health), view_(view) {}
+  const AnswerTimes& of(lifecycle::RequestKind kind) {
+    const auto [found, added] = of_kind_.try_emplace(kind);
+    if (added) found->second = health_.times_of(view_, kind);
+    return found->second;
+  }
+  const AnswerTimes& like(lifecycle::RequestKind kind, base::Duration waited) {
+    const AnswerTimes& known = of(kind);
+    if (known.answers() >= lifecycle::answers_min || known.longer_than(waited) > 0) return known;
+    if (!of_all_) of_all_ = health_.times_of_all_kinds(view_);
+    return *of_all_;
+  }
+
+ private:
+  HealthWatch& health_;
+  Handle view_;
+  std::unordered_map<lifecycle::RequestKind, AnswerTimes> of_kind_;
+  std::optional<AnswerTimes> of_all_;
+};
 
 void HealthWatch::find_waiting() {
   waiting_.clear();
@@ -46,6 +77,7 @@ void HealthWatch::find_waiting() {
     EndpointState* endpoint = core_.endpoints->find(exchange.endpoint);
     if (endpoint == nullptr) return;
     endpoint->order.waits(exchange.place);
+    if (exchange.front == core_.witnesses) return;  // that it waits is what it told
     const routes::SilenceModel& limits = core_.endpoints->view(endpoint->view).evidence.silence;
     const base::Duration waited = looked_at_ - exchange.asked;
     if (!limits.on || waited <= limits.after / 2) return;
@@ -116,6 +148,16 @@ void HealthWatch::answer(std::size_t asker, std::span<const KindQuestion> questi
   });
 }
 
+void HealthWatch::take(std::size_t worker, std::vector<KindAnswer> answers) {
+  for (const KindAnswer& answer : answers) {
+    for (const KindReport::Endpoint& each : answer.report.silent) {
+      EndpointState* endpoint = each.concurrent ? core_.endpoints->find_identity(each.identity) : nullptr;
+      if (endpoint != nullptr) endpoint->order.told();
+    }
+  }
+  survey_.take(worker, std::move(answers));
+}
+
 KindReport HealthWatch::report_on(const KindQuestion& question) const {
   KindReport report;
   const EndpointState* any = core_.endpoints->find_identity(question.backend_of);
@@ -137,7 +179,8 @@ KindReport HealthWatch::report_on(const KindQuestion& question) const {
     if (endpoint != nullptr && std::ranges::find(question.silent, endpoint->identity) != question.silent.end()) {
       report.silent.push_back({.identity = endpoint->identity,
                                .times = known == nullptr ? AnswerTimes{} : known->times,
-                               .heard = endpoint->heard});
+                               .heard = endpoint->heard,
+                               .concurrent = endpoint->order.concurrent()});
     } else if (known != nullptr && !owing.contains(endpoint->identity)) {
       report.answered = std::max(report.answered, known->asked_latest);
     }
@@ -295,6 +338,7 @@ void HealthWatch::forget_doubt(EndpointState& endpoint) {
 void HealthWatch::follow_doubt(EndpointState& endpoint, const HealthNews& news) {
   const Doubt doubt = news.doubt;
   const Doubt before = std::exchange(endpoint.doubt, doubt);
+  endpoint.siblings_answer = news.siblings_answer;
   if (before == doubt) return;
   const base::Instant now = core_.reactor.now();
   const base::Duration after = core_.endpoints->view(endpoint.view).evidence.silence.after;
@@ -304,7 +348,8 @@ void HealthWatch::follow_doubt(EndpointState& endpoint, const HealthNews& news) 
     endpoint.evidence.forget_given_up();
   }
   if (before == Doubt::none)
-    trials_.push_back({.endpoint = endpoint.self, .next = now, .compare_at = now + trial_wait, .until = {}});
+    trials_.push_back(
+        {.endpoint = endpoint.self, .since = now, .next = now, .compare_at = now + trial_wait, .until = {}});
   if (doubt != Doubt::none) return;
   forget_doubt(endpoint);
   // Some worker has heard it, or nothing could be found out: what has waited until now says nothing about what comes.
@@ -345,7 +390,8 @@ std::optional<HealthWatch::Trial> HealthWatch::trial(Handle view_handle, lifecyc
     const std::optional<TrialPlan>& plan = *planned;
     if (!plan) return {};
     if (decided) {
-      trials.next = now + trial_interval;
+      const bool unheard = core_.witnesses->count(trials.endpoint) >= unheard_min;
+      trials.next = now + (unheard ? trial_interval_unheard : trial_interval);
     } else {
       const auto enough = static_cast<std::size_t>(trials_surprise / plan->surprise) + 1;
       if (trials.until.size() >= std::min(enough, trials_max)) continue;
@@ -357,6 +403,22 @@ std::optional<HealthWatch::Trial> HealthWatch::trial(Handle view_handle, lifecyc
   return {};
 }
 
+template <class Predicate>
+bool HealthWatch::any_sibling(const EndpointState& endpoint, Predicate predicate) const {
+  const BackendView& view = core_.endpoints->view(endpoint.view);
+  return std::ranges::any_of(view.endpoints, [&](Handle handle) {
+    const EndpointState* sibling = core_.endpoints->find(handle);
+    return sibling != nullptr && sibling != &endpoint && predicate(*sibling);
+  });
+}
+
+bool HealthWatch::others_answer(Handle handle, base::Instant asked) const {
+  const EndpointState* endpoint = core_.endpoints->find(handle);
+  return endpoint != nullptr && any_sibling(*endpoint, [asked](const EndpointState& sibling) {
+           return sibling.evidence.asked_latest() >= asked;
+         });
+}
+
 void HealthWatch::trial_failed(Handle handle, const TrialPlan& plan) {
   EndpointState* endpoint = core_.endpoints->find(handle);
   if (endpoint == nullptr) return;  // a request that was compared may outlive it
@@ -364,23 +426,24 @@ void HealthWatch::trial_failed(Handle handle, const TrialPlan& plan) {
   report({.identity = endpoint->identity, .kind = Finding::Kind::trial_failed, .surprise = plan.surprise});
 }
 
-// A PING is a test in the endpoint's own protocol. What waited through it on that connection and can be repeated
-// leaves, unless later bytes of the endpoint have overtaken it or its kind is known to be slow.
-void HealthWatch::ping_unanswered(const BackendConnection& connection, bool first) {
+// A PING is a test in the endpoint's own protocol: it is doubted, unless requests on other connections were answered
+// meanwhile. What waited through it on that connection and can be repeated leaves, unless later bytes of the endpoint
+// have overtaken it or its kind is known to be slow.
+void HealthWatch::ping_unanswered(const BackendConnection& connection, bool hangs) {
   EBB_FIND(endpoint, core_.endpoints->find(connection.endpoint));
-  if (first && endpoint.doubt != Doubt::none) {
-    report({.identity = endpoint.identity,
-            .kind = Finding::Kind::trial_failed,
-            .surprise = lifecycle::Verdict::check_surprise});
-  }
   const base::Instant now = core_.reactor.now();
   const lifecycle::SilenceLimits limits;
+  if (hangs && now - endpoint.heard >= limits.to_answer)
+    report({.identity = endpoint.identity, .kind = Finding::Kind::ping_unanswered});
+  const base::Instant first = first_asked(endpoint.self);
+  if (now - first < unproven_max && !another_may_answer(endpoint, first)) return;
   const Handle self = connection.self;
+  KnownTimes times(*this, endpoint.view);
   const std::uint32_t moved = core_.exchanges->leave_silent(endpoint.self, [&](const Exchange& exchange) {
     if (exchange.back != core_.h2_backends || core_.h2_backends->connection_of(exchange.backend) != self) return false;
     const base::Duration waited = now - exchange.asked;
     if (waited < limits.before_ping || exchange.asked < endpoint.heard) return false;
-    const AnswerTimes known = times_of(endpoint.view, exchange.kind);
+    const AnswerTimes& known = times.like(exchange.kind, waited);
     return known.answers() < lifecycle::answers_min ||
            lifecycle::chance_of_longer(known, waited, 0) <= lifecycle::trial_chance_max;
   });
@@ -415,20 +478,27 @@ bool HealthWatch::surely_doubted(Handle endpoint) const {
 // be repeated is asked elsewhere. If the answer comes as soon as usual, that is as good as a trial.
 void HealthWatch::compare(Trials& trials, const EndpointState& endpoint) {
   std::erase_if(trials.until, [this](base::Instant until) { return until <= looked_at_; });
-  if (looked_at_ < trials.compare_at || !trials.until.empty() || !surely_doubted(endpoint.self)) return;
+  if (looked_at_ < trials.compare_at || !trials.until.empty()) return;
+  // No trial may come where it drains, or where what waits there is all that it may have.
+  const bool sure = surely_doubted(endpoint.self);
+  if (!sure && looked_at_ - trials.since < untried_max) return;
   trials.compare_at = looked_at_ + trial_interval;
   const Handle self = endpoint.self;  // it may leave for good with its last request
   const BackendView& view = core_.endpoints->view(endpoint.view);
+  KnownTimes times(*this, endpoint.view);
   std::unordered_map<lifecycle::RequestKind, std::optional<TrialPlan>> plans;
   std::vector<std::pair<Handle, TrialPlan>> fit;
   core_.exchanges->for_each([&](Handle handle, const Exchange& exchange) {
     if (exchange.endpoint != endpoint.self || fit.size() == comparable_max) return;
-    if (!exchange.life.is(lifecycle::ExchangeLife::State::awaiting) || !wire::idempotent(exchange.method)) return;
+    if (!exchange.life.is(lifecycle::ExchangeLife::State::awaiting) || !wire::idempotent(exchange.method) ||
+        !exchange.replayable)
+      return;
     const auto [found, added] = plans.try_emplace(exchange.kind);
-    if (added)
-      found->second = lifecycle::plan_trial(times_of(endpoint.view, exchange.kind), view.evidence.silence.trial);
-    if (found->second && looked_at_ - exchange.asked > view.evidence.silence.after)
-      fit.emplace_back(handle, *found->second);
+    if (added) found->second = lifecycle::plan_trial(times.of(exchange.kind), view.evidence.silence.trial);
+    const base::Duration waited = looked_at_ - exchange.asked;
+    if (!found->second || waited <= view.evidence.silence.after) return;
+    const bool overdue = sure || lifecycle::chance_of_longer(times.of(exchange.kind), waited, 0) <= overdue_chance;
+    if (overdue) fit.emplace_back(handle, *found->second);
   });
   for (const auto& [handle, plan] : fit) {
     if (core_.exchanges->compare(self, handle, plan)) return relieved(self, 1);
@@ -442,22 +512,39 @@ void HealthWatch::relieve(const EndpointState& endpoint) {
   const BackendView& view = core_.endpoints->view(endpoint.view);
   const base::Duration silence = looked_at_ - endpoint.silent_since;
   const base::Duration survived = survived_by(view);
-  const double chance_max = lifecycle::chance_of_stay(silence, survived, endpoint.order.concurrent());
-  // One that handles requests one after another, and whose like have come back after such a time, may work on the
-  // first.
-  const bool keeps_first = silence < 2 * survived && !endpoint.order.concurrent();
-  const base::Instant first = keeps_first ? first_asked(self) : base::Instant{};
-  std::unordered_map<lifecycle::RequestKind, AnswerTimes> known;
+  const base::Instant first = first_asked(self);
+  if (silence < unproven_max && !another_may_answer(endpoint, first)) return;
+  const bool concurrent = endpoint.order.concurrent();
+  const double chance_max = lifecycle::chance_of_stay(silence, survived, concurrent);
+  // One that handles requests one after another may work on the first, where its like have come back after such a time
+  // or some of its kind have taken as long. And what waits behind that one may be slow too, where its kind is new.
+  const bool knows_enough = concurrent || silence >= new_kind_max;
+  KnownTimes times(*this, endpoint.view);
   const std::uint32_t moved = core_.exchanges->leave_silent(self, [&](const Exchange& exchange) {
     const base::Duration waited = looked_at_ - exchange.asked;
-    if (waited < view.evidence.silence.trial || exchange.asked == first) return false;
-    const auto [found, added] = known.try_emplace(exchange.kind);
-    if (added) found->second = times_of(endpoint.view, exchange.kind);
-    // A kind of which little is known is taken for one like the others.
-    if (added && found->second.answers() < lifecycle::answers_min) found->second = times_of_all_kinds(endpoint.view);
-    return lifecycle::chance_of_longer(found->second, waited, 0) <= chance_max;
+    if (waited < view.evidence.silence.trial) return false;
+    const AnswerTimes& known = knows_enough ? times.like(exchange.kind, waited) : times.of(exchange.kind);
+    const bool worked_on = silence < 2 * survived || lifecycle::known_as_slow(known, waited);
+    if (!concurrent && exchange.asked == first && worked_on && silence < lifecycle::slow_silence_max) return false;
+    return lifecycle::chance_of_longer(known, waited, 0) <= chance_max;
   });
   relieved(self, moved);
+}
+
+// Where all are silent another one is no better. It is if it has answered what was asked later than what waits here, or
+// if it lets nothing wait.
+bool HealthWatch::another_may_answer(const EndpointState& endpoint, base::Instant asked) const {
+  const auto known = doubted_.find(endpoint.self.slot);
+  const bool compared = known != doubted_.end() && known->second.endpoint == endpoint.self;
+  if (compared || endpoint.siblings_answer) return true;
+  return any_sibling(endpoint, [&](const EndpointState& sibling) {
+    return sibling.evidence.asked_latest() >= asked || !owes(sibling.self);
+  });
+}
+
+bool HealthWatch::owes(Handle endpoint) const {
+  return std::ranges::any_of(waiting_,
+                             [endpoint](const Waiting& each) { return each.endpoint == endpoint && !each.overtaken; });
 }
 
 base::Duration HealthWatch::survived_by(const BackendView& view) const {

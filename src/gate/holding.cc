@@ -6,7 +6,6 @@
 
 #include "gate/endpoints.h"
 #include "gate/exchanges.h"
-#include "gate/mirrors.h"
 
 namespace ebb::gate {
 
@@ -30,7 +29,7 @@ void Exchanges::hold(Exchange& exchange) {
   const routes::QueueModel& queue = exchange.snapshot->snapshot().backends()[exchange.backend_index].model.queue;
   const base::Instant now = core_.reactor.now();
   BackendView& view = view_of(exchange);
-  if (queue.limit == 0 || exchange.front == core_.mirrors || core_.stopping) {
+  if (queue.limit == 0 || unattended(exchange) || core_.stopping) {
     return fail(exchange, Event::failed, exchange.last_failure);
   }
   // However often it is woken in vain. The time of a try in between is not time in the queue.

@@ -32,6 +32,7 @@ struct KindReport {
     std::uint64_t identity = 0;
     lifecycle::AnswerTimes times;
     base::Instant heard{};
+    bool concurrent = false;  // seen to work on several requests at a time
   };
   lifecycle::AnswerTimes times;  // of all endpoints
   base::Instant answered{};      // the latest request of the kind that one of those which owe nothing has answered

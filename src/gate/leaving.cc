@@ -74,12 +74,12 @@ bool Exchanges::may_move(const Exchange& exchange) {
          could_serve(exchange, exchange.endpoint);
 }
 
-void Exchanges::move_away(Exchange& exchange) {
+void Exchanges::move_away(Exchange& exchange, Leaves leaves) {
   exchange.left_silence = true;
   // An attempt to connect goes on: that it is never answered is evidence of the transport, which silence is not.
   if (exchange.backend && exchange.life.is(State::connecting)) {
     exchange.back->leave(exchange.backend);
-  } else if (exchange.backend) {
+  } else if (exchange.backend && (leaves == Leaves::nothing || !leave_witness(exchange))) {
     exchange.back->cancel(exchange.backend, Cause::backend_silent);
   }
   exchange.backend = {};
@@ -100,11 +100,8 @@ std::uint32_t Exchanges::move_away(std::span<const Handle> leaving) {
 bool Exchanges::compare(Handle endpoint, Handle handle, const lifecycle::TrialPlan& plan) {
   Exchange* exchange = live(handle);
   if (exchange == nullptr || !may_move(*exchange)) return false;
-  move_away(*exchange);
-  exchange = live(handle);
-  if (exchange == nullptr) return true;
-  exchange->compared = endpoint;
-  exchange->trial = plan;
+  move_away(*exchange, Leaves::witness);
+  compare_next(handle, endpoint, plan);
   return true;
 }
 
@@ -115,15 +112,27 @@ void Exchanges::note_given_up(const Exchange& exchange) {
   core_.health->given_up(*endpoint, exchange.kind, exchange.asked);
 }
 
-// No answer came in the time of the trial. The request goes elsewhere, or waits on if nobody else can take it.
+// No answer came in the time of the trial. The request goes elsewhere, or waits on if nobody else can take it. Where
+// all are silent that says nothing: unless others have answered meanwhile, the one that it goes to has to answer first.
 void Exchanges::fail_trial(Exchange& exchange) {
-  core_.health->trial_failed(exchange.endpoint, exchange.trial);
-  if (exchange.life.is(State::connecting) ? !could_serve(exchange, exchange.endpoint) : !may_move(exchange)) {
-    return end_trial(exchange);
-  }
-  if (EndpointState* endpoint = core_.endpoints->find(exchange.endpoint); endpoint != nullptr)
-    endpoint->tally.moved += 1;
-  move_away(exchange);
+  const Handle endpoint = exchange.endpoint;
+  const lifecycle::TrialPlan plan = exchange.trial;
+  const bool connecting = exchange.life.is(State::connecting);
+  const bool proven = connecting || core_.health->others_answer(endpoint, exchange.try_began);
+  if (proven) core_.health->trial_failed(endpoint, plan);
+  if (connecting ? !could_serve(exchange, endpoint) : !may_move(exchange)) return end_trial(exchange);
+  if (EndpointState* silent = core_.endpoints->find(endpoint); silent != nullptr) silent->tally.moved += 1;
+  const Handle self = exchange.self;
+  move_away(exchange, Leaves::witness);
+  if (!proven) compare_next(self, endpoint, plan);
+}
+
+// The answer of the endpoint that it goes to tells.
+void Exchanges::compare_next(Handle handle, Handle silent, const lifecycle::TrialPlan& plan) {
+  Exchange* exchange = live(handle);
+  if (exchange == nullptr) return;
+  exchange->compared = silent;
+  exchange->trial = plan;
 }
 
 }  // namespace ebb::gate

@@ -30,6 +30,7 @@ void Relief::act() {
   // What is closed is freed when the kernel has let go of it, so that the pool cannot be asked how much that was.
   const std::size_t on_its_way = ended - std::min(ended, in_use - blocks.bytes_in_use());
   if (!blocks.crowded()) return;
+  core_.exchanges->end_witnesses({}, Cause::buffer_limit);
   core_.exchanges->drop_replay_copies();
   if (blocks.crowded()) end_holders(on_its_way);
 }

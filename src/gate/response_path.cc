@@ -8,6 +8,7 @@
 #include "gate/gather.h"
 #include "gate/h2_clients.h"
 #include "gate/health.h"
+#include "gate/witnesses.h"
 #include "wire/h1_field.h"
 
 namespace ebb::gate {
@@ -182,7 +183,7 @@ void Exchanges::learn_from_answer(const Exchange& exchange, const wire::Response
   EBB_FIND(endpoint, core_.endpoints->find(exchange.endpoint));
   if (head.idle_seconds > 0) endpoint.idle_limit.announced(std::chrono::seconds{head.idle_seconds});
   const base::Instant asked = std::max(exchange.handed_over, exchange.asked);
-  core_.health->answered(endpoint, exchange.kind, exchange.first_byte - asked, head.status);
+  core_.health->answered(endpoint, exchange.kind, key_of(exchange), exchange.first_byte - asked, head.status);
 }
 
 void Exchanges::take_response_body(Exchange& exchange, Chain& input) {
@@ -271,6 +272,9 @@ void Exchanges::flush_response(Handle handle) {
 
 // After each step of the response: who is to move next.
 void Exchanges::response_moved(Exchange& exchange) {
+  // A witness has been heard by its first byte; the rest is read for the sake of the connection, if it is not much.
+  if (exchange.front == core_.witnesses && exchange.response_sent > Witnesses::body_bytes_max)
+    return on_client_left(exchange.self, Cause::cancelled);
   arm_for_state(exchange);
   if (pump_response(exchange)) return;
   const Receive mode = client_stuck(exchange) ? Receive::paused : exchange.front->bulk();

@@ -41,14 +41,23 @@ void Exchanges::note_bond(Exchange& exchange, const ClientConnection& client, co
   }
   if (!model.sticky) return;
   const bool had_cookie = any_cookie(head.fields, model.sticky->cookie, [](std::string_view) { return true; });
-  exchange.apply().sticky = {.had_cookie = had_cookie,
-                             .bound = named_endpoint(view_of(exchange), *model.sticky, head.fields),
-                             .over_tls = client.secure != nullptr};
+  exchange.apply().sticky = {
+      .had_cookie = had_cookie,
+      .bound = named_endpoint(view_of(exchange), *model.sticky, head.fields),
+      .client = source_key(routes::client_address(client.peer, fields, snapshot.trusted_proxies()).address),
+      .over_tls = client.secure != nullptr};
 }
 
 void Exchanges::note_source(Exchange& exchange, const base::Address& client) {
   const routes::BackendModel& model = exchange.snapshot->snapshot().backends()[exchange.backend_index].model;
   if (model.balance == Balance::source_hash) exchange.hash_key = source_key(client);
+}
+
+lifecycle::ClientKey Exchanges::key_of(const Exchange& exchange) {
+  if (exchange.hash_key) return *exchange.hash_key | 1;
+  const bool bound =
+      exchange.applied != nullptr && exchange.applied->sticky && exchange.applied->sticky->bound == exchange.endpoint;
+  return bound ? exchange.applied->sticky->client | 1 : lifecycle::unbound;
 }
 
 Handle Exchanges::named_endpoint(BackendView& view, const routes::StickyModel& sticky, const wire::Fields& fields) {

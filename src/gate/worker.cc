@@ -45,6 +45,7 @@ Worker::Worker(reactor::Reactor& reactor, const base::Labels& labels, const Work
   core_.health = &health_;
   core_.checks = &checks_;
   core_.mirrors = &mirrors_;
+  core_.witnesses = &witnesses_;
   core_.datagrams = &datagrams_;
 }
 
@@ -203,6 +204,7 @@ void Worker::drain(std::move_only_function<void()> when_quiet) {
   health_.stop();
   checks_.stop();
   exchanges_.end_mirrors(Cause::shutdown);
+  exchanges_.end_witnesses({}, Cause::shutdown);
   bury();
   tell_if_quiet();
 }
@@ -363,6 +365,7 @@ Audit Worker::audit() {
               .backends = backends_.size(),
               .probes = health_.probes() + checks_.connections(),
               .exchanges = exchanges_.size(),
+              .witnesses = witnesses_.of().size(),
               .flows = datagrams_.size(),
               .endpoints = endpoints_.size(),
               .without_deadline = datagrams_.without_deadline(),

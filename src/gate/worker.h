@@ -24,6 +24,7 @@
 #include "gate/health.h"
 #include "gate/mirrors.h"
 #include "gate/relief.h"
+#include "gate/witnesses.h"
 
 namespace ebb::gate {
 
@@ -42,6 +43,7 @@ struct Audit {
   std::size_t backends = 0;
   std::size_t probes = 0;  // connections of gate/health and gate/checks
   std::size_t exchanges = 0;
+  std::size_t witnesses = 0;  // of them: no client waits
   std::size_t flows = 0;
   std::size_t endpoints = 0;
   std::size_t without_deadline = 0;  // live things that nothing would ever end
@@ -138,6 +140,7 @@ class Worker final : public reactor::Handler {
   HealthWatch health_;
   Checks checks_;
   Mirrors mirrors_;
+  Witnesses witnesses_;
   Datagrams datagrams_;
   Relief relief_;
   base::SlotMap<std::shared_ptr<ListenerState>> listeners_;

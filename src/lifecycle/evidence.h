@@ -14,6 +14,10 @@ namespace ebb::lifecycle {
 
 using RequestKind = std::uint64_t;  // a hash
 
+// Of a client whose requests all come to one endpoint, by its cookie or by a hash: only that endpoint can fail them.
+using ClientKey = std::uint64_t;
+inline constexpr ClientKey unbound = 0;
+
 // What siblings have answered, to compare with.
 struct AnswerCounts {
   std::uint32_t answers = 0;
@@ -27,7 +31,15 @@ struct KindEvidence {
   AnswerTimes times;
   AnswerCounts counts{};
   std::uint32_t failures_in_a_row = 0;
-  AnswerCounts siblings_before{};  // when that row of failures began
+  ClientKey first_failed = unbound;  // in that row
+  bool others_failed = false;        // those of other clients as well
+  AnswerCounts siblings_before{};    // when that row of failures began
+
+  void note_failure(ClientKey key) {
+    if (failures_in_a_row == 0) first_failed = key, others_failed = key == unbound;
+    others_failed = others_failed || key != first_failed;
+    failures_in_a_row += 1;
+  }
 };
 
 // Given up while nothing at all had come since it was asked: is the endpoint slow, or gone? The next byte tells.
@@ -50,20 +62,20 @@ class Evidence {
     row.times.note(taken);
     row.counts.answers += 1;
     row.failures_in_a_row = 0;
-    row.asked_latest = std::max(row.asked_latest, now - taken);
+    note_asked(row, now - taken);
   }
   // An answer that says that the endpoint cannot serve (5xx), or a fresh connection broken off instead of an answer. A
   // pooled one that it closes is no failure.
-  KindEvidence& failed(RequestKind kind, base::Instant now) {
+  KindEvidence& failed(RequestKind kind, base::Instant now, ClientKey key = unbound) {
     KindEvidence& row = of(kind, now);
     row.counts.answers += 1;
     row.counts.failures += 1;
-    row.failures_in_a_row += 1;
+    row.note_failure(key);
     return row;
   }
   void failed_after(KindEvidence& row, base::Duration taken, base::Instant now) {
     row.times.note(taken);
-    row.asked_latest = std::max(row.asked_latest, now - taken);
+    note_asked(row, now - taken);
   }
   // Not to count these, or as answers, would make it look quick.
   void given_up(RequestKind kind, base::Duration waited, base::Instant now) { of(kind, now).times.note_longer(waited); }
@@ -90,6 +102,7 @@ class Evidence {
   }
 
   // Of all kinds.
+  base::Instant asked_latest() const { return asked_latest_; }
   AnswerTimes times() const {
     AnswerTimes sum;
     for (const KindEvidence& row : rows_) sum.add(row.times);
@@ -106,6 +119,10 @@ class Evidence {
   }
 
  private:
+  void note_asked(KindEvidence& row, base::Instant asked) {
+    row.asked_latest = std::max(row.asked_latest, asked);
+    asked_latest_ = std::max(asked_latest_, asked);
+  }
   // Those beyond the table share its first row.
   KindEvidence& of(RequestKind kind, base::Instant now) {
     for (KindEvidence& row : rows_)
@@ -118,6 +135,7 @@ class Evidence {
     return *oldest = KindEvidence{.kind = kind, .used_at = now};
   }
 
+  base::Instant asked_latest_{};  // of the requests that were answered
   std::vector<GivenUp> unheard_;
   std::vector<KindEvidence> rows_;  // the first: of kinds that have none of their own
 };

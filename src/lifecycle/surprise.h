@@ -70,12 +70,20 @@ inline double surprise_of_failures(std::uint32_t in_a_row, std::uint32_t answers
 // another looks dead while it works on a slow one: at first those stay that are not overdue for their kind, and the
 // longer nothing at all comes, the slower kinds leave. `survived`: the longest silence after which it has answered
 // again, lately.
+inline constexpr base::Duration slow_silence_max = std::chrono::seconds{30};
+// Of a kind, that took as long: then one of it may be what a serial endpoint works on.
+inline constexpr std::uint32_t slow_share = 50;  // one in so many
+
+inline bool known_as_slow(const AnswerTimes& known, base::Duration waited) {
+  return known.longer_than(waited) * slow_share > known.answers();
+}
+
 inline double chance_of_stay(base::Duration silence, base::Duration survived, bool concurrent) {
   using std::chrono::seconds;
   const bool long_known = silence < 2 * survived;
   if (concurrent && !long_known) return 1;
   if (long_known || silence < seconds{2}) return 0.05;
-  return silence < seconds{30} ? 0.15 : 1;
+  return silence < slow_silence_max ? 0.15 : 1;
 }
 
 // Whether an endpoint works on several requests at a time: later ones were answered before earlier ones, several times,
@@ -93,6 +101,8 @@ class Overtaking {
   constexpr void waits(std::uint32_t place) {
     if (static_cast<std::int32_t>(answers_ - place) >= static_cast<std::int32_t>(enough)) count_ = enough;
   }
+  // Another worker has seen it.
+  constexpr void told() { count_ = enough; }
   constexpr bool concurrent() const { return count_ == enough; }
 
  private:

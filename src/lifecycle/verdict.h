@@ -50,6 +50,8 @@ class Verdict {
   constexpr bool ejected() const { return ejected_; }
   constexpr Doubt doubt() const { return doubt_; }
   constexpr double surprise() const { return surprise_ + trials_surprise_; }
+  // It is doubted by requests that siblings answer; checks and PINGs compare it with nobody.
+  constexpr bool compared() const { return surprise_ > 0; }
   constexpr std::uint32_t trials_failed() const { return trials_failed_; }
   constexpr base::Instant probe_at() const { return probe_at_; }
 
@@ -89,6 +91,12 @@ class Verdict {
     suspect(now, base::Cause::backend_silent);
     return {.changed = true};
   }
+  // A PING that its kernel has acknowledged: a trial that nobody had to doubt it for.
+  constexpr Change ping_unanswered(base::Instant now) {
+    Change change = silent(now, 0);
+    change.changed = trial_failed(now, check_surprise).changed || change.changed;
+    return change;
+  }
   // A trial of a doubted one was not answered.
   constexpr Change trial_failed(base::Instant now, double surprise) {
     if (doubt_ == Doubt::none) return {};
@@ -105,6 +113,10 @@ class Verdict {
   }
   constexpr Change expire(base::Instant now) {
     silent_again_at_ = now + expired_rests;
+    if (life_.is(Health::down)) {  // for another reason, that stands
+      end_doubt();
+      return {.changed = true};
+    }
     Change change = heard(now);
     change.heard = false;
     return change;

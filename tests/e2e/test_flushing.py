@@ -1,5 +1,6 @@
 """A connection that is closed while its client still has to read: the last bytes wait for it, but not at the cost of others."""
 
+import random
 import socket
 
 import pytest
@@ -19,8 +20,10 @@ def serve(stream, known):
 
 
 def small_window(port):
-    """Little of what it does not read fits into the kernel's buffers."""
+    """Little of what it does not read fits into the kernel's buffers. Where the sender's kernel remembers other connections to an address
+    (`ip tcp_metrics`: reordering) it makes larger ones."""
     client = socket.socket()
+    client.bind((f"127.{random.randrange(64, 250)}.{random.randrange(250)}.{random.randrange(1, 250)}", 0))
     client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
     client.setsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG, 1000)  # the sender's kernel sizes its buffer by it
     client.connect(("127.0.0.1", port))

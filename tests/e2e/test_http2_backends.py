@@ -222,6 +222,17 @@ def test_repeatable_requests_leave_a_connection_that_answers_no_ping(router, bac
     wait_until(lambda: "event=endpoint_relieved" in one.error_text(), what="the event")
 
 
+def test_an_endpoint_that_answers_no_ping_gets_no_new_work(router, backend):
+    """It has never answered anything, so that it is not known how long it usually takes."""
+    dead, alive = backend(silent), backend(http2.naming("alive"))
+    one = router(to(dead, alive, balance="round_robin", timeouts={"response": "40s"}))
+    with concurrent.futures.ThreadPoolExecutor(2) as lanes:
+        first = [lanes.submit(one.get, f"/get/{number}") for number in range(2)]
+        wait_until(lambda: dead.requests, what="a request at the endpoint that is dead")
+        wait_until(lambda: "silence=doubted" in one.error_text(), what="the doubt")
+        assert [answer.result().body for answer in first] == [b"alive"] * 2
+
+
 def test_an_endpoint_that_never_sends_settings_cannot_be_connected_to(router, backend):
     def mute(stream, known):
         known.requests.append(stream.read(len(http2.PREFACE)))

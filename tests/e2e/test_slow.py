@@ -13,7 +13,7 @@ from router import backend as backend_of
 
 
 class Service:
-    """Answers as the target says: with `slow` in it after some seconds, /fail with 500, /stream is quiet after its head."""
+    """Answers as the target says: with `slow` in it after some seconds, /fail and `broken` with 500, /stream is quiet after its head."""
 
     SECONDS = 4
 
@@ -37,7 +37,7 @@ class Service:
             if message.target.startswith("/stream"):
                 stream.send(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nhead\r\n")
                 continue
-            status = "500 Broken" if self.fails or message.target.startswith("/fail") else "200 OK"
+            status = "500 Broken" if self.fails or message.target.startswith("/fail") or "broken" in message.target else "200 OK"
             stream.send(response(b"answer", status=status))
 
 
@@ -334,6 +334,30 @@ def test_endpoint_that_fails_alone_is_ejected_unless_that_is_off(router, service
         one.get("/fast/1")
     ejected = one.metric("ebbgate_endpoint_verdicts_total", to="down", cause="backend_failing")
     assert ejected == 0 if evidence else ejected >= 1  # each lasts 1 s, and the machine may be slower than 40 requests in that
+
+
+@pytest.mark.parametrize("bond", [{"sticky": {"cookie": "EBB"}}, {"balance": "header_hash", "hash_header": "X-Client"}], ids=["cookie", "hash"])
+def test_client_that_is_bound_to_an_endpoint_ejects_nobody(router, services, bond):
+    """What it asks for fails there, and no sibling is asked for it."""
+    minds, _ = services
+    one = router(of(services, **bond))
+    homes = {}  # of the clients: how one comes back to its endpoint
+
+    def one_of_each():
+        for _ in range(5):
+            headers = {} if "sticky" in bond else {"X-Client": str(sum(len(mind.seen) for mind in minds))}
+            before = [len(mind.seen) for mind in minds]
+            answer = one.get("/fast/1", **headers)
+            home = next(index for index, mind in enumerate(minds) if len(mind.seen) > before[index])
+            homes[home] = headers or {"Cookie": answer.get("Set-Cookie").split(";")[0]}
+        return len(homes) == len(minds)
+
+    wait_until(one_of_each, what="a client at each endpoint")
+    for _ in range(40):
+        assert one.get("/fast/broken", **homes[0]).status == 500
+        for index in (1, 2):
+            assert one.get("/fast/1", **homes[index]).status == 200
+    assert one.metric("ebbgate_endpoint_verdicts_total", to="down", cause="backend_failing") == 0
 
 
 def test_silence_can_be_switched_off(router, services):

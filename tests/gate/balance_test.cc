@@ -10,6 +10,7 @@
 #include "gate/exchanges.h"
 #include "gate/h2_backends.h"
 #include "gate/health.h"
+#include "gate/witnesses.h"
 
 namespace ebb::gate {
 namespace {
@@ -34,6 +35,7 @@ class BalanceTest : public testing::Test {
     core_->endpoints = &*endpoints_;
     core_->health = &*health_;
     core_->checks = &*checks_;
+    core_->witnesses = &witnesses_;
   }
 
   void enter(const std::vector<std::pair<std::uint32_t, Wish>>& listed) {
@@ -77,6 +79,7 @@ class BalanceTest : public testing::Test {
   std::optional<H2Backends> h2_backends_;
   std::optional<HealthWatch> health_;
   std::optional<Checks> checks_;
+  Witnesses witnesses_;
   routes::BackendModel model_;
   std::uint64_t alive_ = 0;
   SnapshotRef current_;

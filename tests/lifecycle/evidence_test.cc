@@ -94,6 +94,16 @@ TEST(Evidence, FailuresInARowAreCountedByKindAndEndedByAGoodAnswer) {
   EXPECT_EQ(evidence.find(1)->counts.failures, 6u);
 }
 
+TEST(Evidence, TellsARowOfOneBoundClientFromThatOfSeveral) {
+  Evidence evidence;
+  for (int i = 0; i < 5; ++i) EXPECT_FALSE(evidence.failed(1, start, 7).others_failed);
+  EXPECT_TRUE(evidence.failed(1, start, 8).others_failed);
+  evidence.answered(1, milliseconds{5}, start);
+  EXPECT_FALSE(evidence.failed(1, start, 8).others_failed);
+  EXPECT_TRUE(evidence.failed(1, start).others_failed) << "anybody's request might have come here";
+  EXPECT_TRUE(evidence.failed(1, start, 8).others_failed);
+}
+
 TEST(Evidence, AfterAnEjectionOneMoreFailureIsEnough) {
   Evidence evidence;
   for (int i = 0; i < 9; ++i) evidence.failed(1, start);

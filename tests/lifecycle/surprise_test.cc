@@ -53,6 +53,14 @@ TEST(Surprise, FewAnswersMeanWideDoubt) {
   EXPECT_GE(of_waiting(6, known(12)), 3);
 }
 
+TEST(Surprise, OneSlowAnswerAmongManyMakesNoSlowKind) {
+  EXPECT_TRUE(known_as_slow(known(19, 1), seconds{2}));
+  EXPECT_TRUE(known_as_slow(known(2, 1), seconds{2}));
+  EXPECT_FALSE(known_as_slow(known(99, 1), seconds{2}));
+  EXPECT_FALSE(known_as_slow(known(19, 1), seconds{60}));
+  EXPECT_FALSE(known_as_slow(known(0), seconds{2}));
+}
+
 TEST(Surprise, WhatIsSlowByNatureSurprisesNobody) {
   EXPECT_LT(of_waiting(50, known(0, 100)), 1);
   EXPECT_LT(of_waiting(4, known(70, 30)), 3);

@@ -200,6 +200,23 @@ TEST_F(VerdictTest, ChecksThatAreNotAnsweredAreTrials) {
   EXPECT_EQ(verdict_.doubt(), Doubt::confirmed);
 }
 
+TEST_F(VerdictTest, PingsThatAreNotAnsweredMakeItDoubtedAndTakeLongToConfirmThat) {
+  EXPECT_TRUE(verdict_.ping_unanswered(now()).changed);
+  EXPECT_EQ(verdict_.doubt(), Doubt::doubted);
+  EXPECT_FALSE(verdict_.compared()) << "no sibling was asked";
+  EXPECT_FALSE(verdict_.ping_unanswered(now()).changed);
+  EXPECT_TRUE(verdict_.ping_unanswered(now()).changed);
+  EXPECT_EQ(verdict_.doubt(), Doubt::confirmed);
+}
+
+TEST_F(VerdictTest, ADoubtThatIsTakenBackDoesNotReviveWhatCannotBeReached) {
+  verdict_.silent(now(), 3);
+  verdict_.connect_failed(now(), Cause::backend_refused);
+  EXPECT_TRUE(verdict_.expire(now()).changed);
+  EXPECT_EQ(verdict_.doubt(), Doubt::none);
+  EXPECT_EQ(verdict_.health(), Health::down);
+}
+
 TEST_F(VerdictTest, WhoFallsByChecksThatAreNotAnsweredAnswersNothing) {
   EXPECT_TRUE(verdict_.check_fell(now(), Cause::backend_check_failed, true).changed);
   EXPECT_EQ(verdict_.health(), Health::down);
