@@ -8,7 +8,7 @@ SANITIZED ?= 10000
 FIRST ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test bench lab fuzz hostile conformance sim format tidy lint clean
+.PHONY: help build run test promises bench lab fuzz hostile conformance sim format tidy lint clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | column -t -s '|'
@@ -24,6 +24,11 @@ run: build ## three demo services behind the router, until Ctrl-C
 test: ## everything: unit, simulation, end to end, fuzz, tidy
 	@tools/deps test
 	@$(PYTHON) tools/test
+
+promises: build ## holds the release binary to its times, on a machine that does nothing else (6 minutes)
+	@tools/deps test
+	@EBB_PROMISES=1 $(PYTHON) -m pytest tests/e2e -q -rs -p no:cacheprovider -n 4 --dist load -m "prompt and leisurely"
+	@EBB_PROMISES=1 $(PYTHON) -m pytest tests/e2e -q -rs -p no:cacheprovider -m "prompt and not leisurely"
 
 bench: build ## us beside HAProxy and nginx; BENCH="--quick" for a short run
 	@tools/deps bench

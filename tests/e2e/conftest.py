@@ -48,8 +48,8 @@ def io_uring_refusal():
 def pytest_configure(config):
     config.addinivalue_line("markers", "slow: takes long or moves much; left out with sanitizers")
     config.addinivalue_line("markers", "sanitized: looks for faults of memory, and is worth its time with a sanitizer's binary only")
-    config.addinivalue_line("markers", "leisurely: of those that are prompt, holds the router to many seconds, and only waits: some may run side by side")
-    config.addinivalue_line("markers", "prompt: holds the router to a time, so nothing else may keep the machine busy; with sanitizers it does not")
+    config.addinivalue_line("markers", "prompt: says how long something may take; `make promises` holds the router to it, on a machine with nothing else to do")
+    config.addinivalue_line("markers", "leisurely: of those that are prompt, only waits: `make promises` runs some side by side")
 
 
 def pytest_collection_modifyitems(items):

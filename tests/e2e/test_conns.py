@@ -22,7 +22,7 @@ import pytest
 
 import namespaces
 from http1 import PATIENCE
-from router import BINARY, PORTS, SANITIZED, wait_until
+from router import BINARY, PORTS, HELD, wait_until
 
 # Ports come round again on a busy machine; nobody else uses this address.
 OWN = f"127.77.{PORTS.first // 200 % 250}.1"
@@ -390,7 +390,7 @@ def test_the_kernel_gives_up_when_it_was_foretold(cable):
         assert each.foretold, each.label
         for at, end, said in each.foretold:
             # A tenth of what was left, or what the kernel's timer wheel rounds times of 4 to 16 s to.
-            if abs(end - each.ended) > max(0.1 * (each.ended - at), 3 if SANITIZED else 0.3):
+            if abs(end - each.ended) > max(0.1 * (each.ended - at), 0.3 if HELD else 3):
                 misses.append((each.label, round(end - at, 2), round(each.ended - at, 2), said["timer"], said["timer_count"]))
     assert not misses, misses
 
@@ -417,7 +417,7 @@ def test_what_no_program_holds_ends_when_it_was_foretold(cable):
     at = moment(answer)
     foretold = at + said["gives_up"]["in_ms"] / 1000
     wait_until(is_gone, what="the end of the socket")
-    assert abs(time.time() - foretold) < max(0.1 * (time.time() - at), 3 if SANITIZED else 0.5)
+    assert abs(time.time() - foretold) < max(0.1 * (time.time() - at), 0.5 if HELD else 3)
 
 
 def test_the_real_peer_behind_a_service_address(cable):
@@ -580,6 +580,7 @@ sys.stdin.read()
 """
 
 
+@pytest.mark.prompt
 @pytest.mark.slow
 def test_a_hundred_thousand_sockets_within_a_second_and_100_mib(cable):
     """50,000 connections inside one namespace: 100,000 ends in a few programs, as the limit of descriptors allows."""
@@ -601,8 +602,10 @@ def test_a_hundred_thousand_sockets_within_a_second_and_100_mib(cable):
             seconds, mib = min(runs)[0], max(run[1] for run in runs)
             print(f"100,000 sockets {' '.join(mode)}: {seconds:.2f} s of CPU, {mib:.0f} MiB, {min(run[2] for run in runs):.2f} s by the clock")
             # The second is for what people wait for; --json also fetches the options of idle sockets.
-            assert (seconds < 1 or "--json" in mode) and mib < 100, (mode, runs)
-        assert " 100000 " in conns("--netns", wire.near, "--by", "verdict", "state=established").stdout
+            assert (seconds < 1 or "--json" in mode or not HELD) and mib < 100, (mode, runs)
+        # The first of them may have become idle meanwhile.
+        sums = conns("--netns", wire.near, "--by", "verdict", "state=established").stdout.splitlines()[1:]
+        assert sum(int(line.split()[1]) for line in sums) == 100_000, sums
     finally:
         for one in holders:
             one.stdin.close()
