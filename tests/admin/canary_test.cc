@@ -1,12 +1,12 @@
 #include <gmock/gmock.h>
 
-#include <filesystem>
 #include <fstream>
 #include <regex>
 #include <set>
 
 #include "admin/canary_metrics.h"
 #include "admin/control_fixture.h"
+#include "tests/project_folder.h"
 
 namespace ebb::admin {
 namespace {
@@ -129,7 +129,7 @@ TEST(CanaryMetrics, AndTheirDocumentationNameTheSame) {
   const std::regex type(R"(# TYPE (\w+) )");
   for (std::sregex_iterator at(text.begin(), text.end(), type), end; at != end; ++at) written.insert((*at)[1]);
 
-  const auto page = std::filesystem::path(__FILE__).parent_path() / "../../docs/canary.md";
+  const auto page = project_folder() / "docs/canary.md";
   std::ifstream file(page);
   ASSERT_TRUE(file.is_open()) << page;
   const std::regex row(R"(\| `((?:ingress|ebbgate)_canary_\w+)` \|.*)");

@@ -3,12 +3,13 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <set>
 #include <span>
 #include <string_view>
+
+#include "tests/project_folder.h"
 
 namespace ebb::canary {
 namespace {
@@ -50,7 +51,7 @@ TEST(Fault, HasANameOfItsOwnAndWords) {
 }
 
 TEST(Fault, IsInTheDocumentation) {
-  const auto page = std::filesystem::path(__FILE__).parent_path().parent_path().parent_path() / "docs/canary.md";
+  const auto page = project_folder() / "docs/canary.md";
   std::ifstream file(page);
   const std::string text((std::istreambuf_iterator<char>(file)), {});
   for (const FaultFacts& fault : std::span(fault_table).subspan(1)) {

@@ -8,11 +8,12 @@
 #include "config/file.h"
 #include "config/load.h"
 #include "tests/config/temporary_folder.h"
+#include "tests/project_folder.h"
 
 namespace ebb::config {
 namespace {
 
-const std::filesystem::path project = std::filesystem::path(__FILE__).parent_path().parent_path().parent_path();
+const std::filesystem::path project = project_folder();
 constexpr std::size_t bytes_max = 1 << 20;
 
 std::string page() {

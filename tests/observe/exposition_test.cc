@@ -3,12 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <filesystem>
 #include <fstream>
 #include <regex>
 #include <set>
 
 #include "observe/metric_parser.h"
+#include "tests/project_folder.h"
 
 namespace ebb::observe {
 namespace {
@@ -155,7 +155,7 @@ TEST_F(Exposition, AndItsDocumentationNameTheSameMetrics) {
   std::set<std::string> written;
   for (const auto& [name, family] : parsed().families) written.insert(name);
 
-  const auto page = std::filesystem::path(__FILE__).parent_path() / "../../docs/metrics.md";
+  const auto page = project_folder() / "docs/metrics.md";
   std::ifstream file(page);
   ASSERT_TRUE(file.is_open()) << page;
   const std::regex row(R"(\| `([a-z_]+)` \|.*)");

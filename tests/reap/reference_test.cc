@@ -1,18 +1,17 @@
 // docs/reap.md says what the tables say.
 #include <gtest/gtest.h>
 
-#include <filesystem>
-
 #include "config/file.h"
 #include "reap/policy_file.h"
 #include "reap/truth_file.h"
 #include "tests/config/temporary_folder.h"
+#include "tests/project_folder.h"
 
 namespace ebb::reap {
 namespace {
 
 std::string page() {
-  const auto project = std::filesystem::path(__FILE__).parent_path().parent_path().parent_path();
+  const auto project = project_folder();
   const auto text = config::read_file(project / "docs/reap.md", 1 << 20);
   EXPECT_TRUE(text);
   return text.value_or("");

@@ -5,11 +5,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <filesystem>
 #include <fstream>
 #include <functional>
 
 #include "base/rng.h"
+#include "tests/project_folder.h"
 #include "wire/tls_peer.h"
 
 namespace ebb::wire {
@@ -19,7 +19,7 @@ using testing::HasSubstr;
 using Status = Parsed::Status;
 
 std::string captured(const std::string& name) {
-  const auto folder = std::filesystem::path(__FILE__).parent_path() / "../../fuzz/corpus/client_hello";
+  const auto folder = project_folder() / "fuzz/corpus/client_hello";
   std::ifstream file(folder / name, std::ios::binary);
   EXPECT_TRUE(file.is_open()) << name;
   return {std::istreambuf_iterator<char>(file), {}};
