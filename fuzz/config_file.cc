@@ -56,6 +56,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const routes::Route* route = snapshot->match(request);
   if (route != nullptr && route->policy) apply(*route->policy, *route, request);
   if (route != nullptr && route->shares) routes::pick(*route->shares, 7);
-  snapshot->match_server_name("shop.example.com");
+  for (const char* listener : {"", "web"}) snapshot->match_server_name("shop.example.com", listener);
   return 0;
 }

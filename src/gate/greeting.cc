@@ -70,7 +70,9 @@ void Clients::look_at_name(ClientConnection& client) {
   if (parsed.status == Parsed::Status::incomplete) return;
   const bool ends_here = client.listener->tls != nullptr;
   const bool read = parsed.status == Parsed::Status::complete;
-  const routes::Route* route = read ? core_.current->snapshot().match_server_name(hello.server_name) : nullptr;
+  const std::string_view terminates = ends_here ? std::string_view(client.listener->model.name) : std::string_view();
+  const routes::Route* route =
+      read ? core_.current->snapshot().match_server_name(hello.server_name, terminates) : nullptr;
   if (route != nullptr) return begin_bytes(client, route, {}, hello.server_name);
   // What TLS itself makes of it, also of one that cannot be read, is for the session to say.
   if (ends_here) return begin_tls(client);

@@ -133,7 +133,7 @@ bool H2Clients::misdirected(const ClientConnection& client, std::string_view aut
   const std::string_view host = routes::normalise_host(authority, buffer);
   if (!client.secure->session.serves(host)) return true;
   const routes::Snapshot& snapshot = core_.current->snapshot();
-  return snapshot.passes_tls_through() && snapshot.match_server_name(host) != nullptr;
+  return snapshot.passes_tls_through() && snapshot.match_server_name(host, client.listener->model.name) != nullptr;
 }
 
 // An extended CONNECT (RFC 8441) as the upgrade of HTTP/1 that it stands for.

@@ -43,12 +43,24 @@ std::uint32_t RouteTable::match(const RequestFacts& request) const {
   });
 }
 
-std::uint32_t RouteTable::match_server_name(std::string_view name) const {
+// The most specific host wins, whether its TLS is passed through or ends here: an exact one that ends here takes its
+// name from a wildcard that is passed through. Of equal hosts the one that is passed through wins, since the other may
+// be there for plain connections. A listener without certificates ends nothing.
+std::uint32_t RouteTable::match_server_name(std::string_view name, std::string_view listener) const {
+  constexpr std::uint32_t ends_here = none - 1;
   HostBuffer buffer;
-  return from_most_specific(normalise_host(name, buffer), longest_wildcard_, [&](std::string_view key) {
-    const std::uint32_t* route = server_names_.find(0, key);
-    return route == nullptr ? none : *route;
-  });
+  const std::uint32_t* const number = listener.empty() ? nullptr : listener_numbers_.find(0, listener);
+  const std::uint32_t found =
+      from_most_specific(normalise_host(name, buffer), longest_wildcard_, [&](std::string_view key) {
+        if (const std::uint32_t* route = server_names_.find(0, key)) return *route;
+        return !listener.empty() && terminated(key, number) ? ends_here : none;
+      });
+  return found == ends_here ? none : found;
+}
+
+bool RouteTable::terminated(std::string_view host_key, const std::uint32_t* listener) const {
+  if (terminated_.find(any_listener, host_key) != nullptr) return true;
+  return listener != nullptr && terminated_.find(*listener, host_key) != nullptr;
 }
 
 bool RouteTable::all_paths_open(std::string_view authority, std::uint32_t chosen) const {
@@ -114,8 +126,8 @@ bool Snapshot::all_paths_open(std::string_view authority, const Route& chosen) c
   return table_.all_paths_open(authority, static_cast<std::uint32_t>(&chosen - routes_.data()));
 }
 
-const Route* Snapshot::match_server_name(std::string_view name) const {
-  const std::uint32_t found = table_.match_server_name(name);
+const Route* Snapshot::match_server_name(std::string_view name, std::string_view listener) const {
+  const std::uint32_t found = table_.match_server_name(name, listener);
   return found == RouteTable::none ? nullptr : &routes_[found];
 }
 

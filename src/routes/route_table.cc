@@ -18,6 +18,9 @@ void RouteTable::build(std::span<const RouteModel> routes) {
       drafts.push_back(draft_of(routes[i], i));
     }
   }
+  if (has_server_names()) {
+    for (const Draft& draft : drafts) add_terminated(routes[draft.route]);
+  }
   const auto key = [](const Draft& draft) { return std::tie(draft.host, draft.kind, draft.path); };
   std::ranges::sort(drafts, [key](const Draft& a, const Draft& b) {
     if (key(a) != key(b)) return key(a) < key(b);
@@ -39,6 +42,19 @@ std::string RouteTable::host_key(const RouteModel& route) {
   std::string suffix = "." + std::string(normalise_host(std::string_view(route.host).substr(2), buffer));
   longest_wildcard_ = std::max(longest_wildcard_, suffix.size());
   return suffix;
+}
+
+void RouteTable::add_terminated(const RouteModel& route) {
+  const std::string host = host_key(route);
+  if (!route.conditions || route.conditions->listeners.empty()) {
+    terminated_.add(any_listener, host, true);
+    return;
+  }
+  for (const std::string& listener : route.conditions->listeners) {
+    const auto [number, fresh] = listener_numbers_.add(0, listener, listener_count_ + 1);
+    if (fresh) listener_count_ += 1;
+    terminated_.add(number, host, true);
+  }
 }
 
 RouteTable::Draft RouteTable::draft_of(const RouteModel& route, std::uint32_t index) {

@@ -27,7 +27,7 @@ class RouteTable {
 
   // Indices of routes, or none.
   std::uint32_t match(const RequestFacts& request) const;
-  std::uint32_t match_server_name(std::string_view name) const;
+  std::uint32_t match_server_name(std::string_view name, std::string_view listener) const;
   // Whether each path of that host, however it is read, has a route, and none that guards besides `chosen`.
   bool all_paths_open(std::string_view authority, std::uint32_t chosen) const;
   bool has_server_names() const { return !server_names_.empty(); }
@@ -69,6 +69,8 @@ class RouteTable {
     return host * 4 + static_cast<std::uint32_t>(kind);
   }
   std::string host_key(const RouteModel& route);
+  void add_terminated(const RouteModel& route);
+  bool terminated(std::string_view host_key, const std::uint32_t* listener) const;
   Draft draft_of(const RouteModel& route, std::uint32_t index);
   void add_path(std::span<const RouteModel> routes, std::span<const Draft> drafts);
 
@@ -79,7 +81,13 @@ class RouteTable {
   // Keys: "shop.example.com", ".example.com" for "*.example.com", "" for every host.
   TextIndex<std::uint32_t> host_numbers_;
   TextIndex<std::uint32_t> server_names_;  // routes with TLS passthrough
-  std::size_t longest_wildcard_ = 0;       // with its dot
+  // Hosts of the other routes, as competitors of those; empty without any of those. The scope is the number of the
+  // listener that a route is limited to, or `any_listener`.
+  static constexpr std::uint32_t any_listener = 0;
+  TextIndex<bool> terminated_;
+  TextIndex<std::uint32_t> listener_numbers_;  // of listeners that routes are limited to; from 1
+  std::uint32_t listener_count_ = 0;
+  std::size_t longest_wildcard_ = 0;  // with its dot
   std::vector<Host> hosts_;
   TextIndex<Target> paths_;  // by scope_of and path; without expressions
   std::vector<Candidate> candidates_;

@@ -93,8 +93,9 @@ class Snapshot {
     const auto found = backend_by_name_.find(name);
     return found == backend_by_name_.end() ? no_backend : found->second;
   }
-  // The passthrough route for the name that a client asks for in its ClientHello, or nullptr.
-  const Route* match_server_name(std::string_view name) const;
+  // The passthrough route for the name that a client asks for in its ClientHello, or nullptr. `listener`: the name of
+  // one that terminates TLS, whose other routes may have a host that is more specific; "" of one that does not.
+  const Route* match_server_name(std::string_view name, std::string_view listener) const;
   bool passes_tls_through() const { return table_.has_server_names(); }  // some route does
 
  private:

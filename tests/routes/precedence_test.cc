@@ -158,19 +158,65 @@ TEST(Conditions, HoldNothingWhenTheFactsLackHeaders) {
   EXPECT_EQ(snapshot->match({.method = "GET", .authority = "a", .path = "/"}), nullptr);
 }
 
-TEST(Passthrough, RoutesAreFoundByServerNameAndNotByRequests) {
-  RouteModel opaque = route("*.test", "");
+RouteModel passed_through(const std::string& host) {
+  RouteModel opaque = route(host, "");
   opaque.tls = TlsMode::passthrough;
-  RouteModel all = route("*", "");
-  all.tls = TlsMode::passthrough;
-  const auto snapshot = compiled({opaque, all, route("b.test", "")});
-  EXPECT_EQ(snapshot->match_server_name("A.test")->model.name, "*.test");
-  EXPECT_EQ(snapshot->match_server_name("b.a.test")->model.name, "*.test");
-  EXPECT_EQ(snapshot->match_server_name("test")->model.name, "*");
-  EXPECT_EQ(snapshot->match_server_name("")->model.name, "*");
+  return opaque;
+}
+
+// The host whose passthrough route takes the name, or "ends here".
+std::string passed(const Snapshot& snapshot, std::string_view name, std::string_view listener) {
+  const Route* found = snapshot.match_server_name(name, listener);
+  return found == nullptr ? "ends here" : found->model.name;
+}
+
+TEST(Passthrough, RoutesAreFoundByServerNameAndNotByRequests) {
+  const auto snapshot = compiled({passed_through("*.test"), passed_through("*"), route("b.test", "")});
+  for (const char* listener : {"", "secure"}) {
+    EXPECT_EQ(passed(*snapshot, "A.test", listener), "*.test");
+    EXPECT_EQ(passed(*snapshot, "b.a.test", listener), "*.test");
+    EXPECT_EQ(passed(*snapshot, "test", listener), "*");
+    EXPECT_EQ(passed(*snapshot, "", listener), "*");
+  }
   EXPECT_EQ(snapshot->match({.authority = "a.test", .path = "/"}), nullptr);
   EXPECT_NE(snapshot->match({.authority = "b.test", .path = "/"}), nullptr);
-  EXPECT_EQ(compiled({route("b.test", "")})->match_server_name("b.test"), nullptr);
+  EXPECT_EQ(passed(*compiled({route("b.test", "")}), "b.test", ""), "ends here");
+}
+
+TEST(Passthrough, LeavesANameToTheMoreSpecificHostWhoseTlsEnds) {
+  const auto snapshot = compiled({passed_through("*.test"), passed_through("exact.inner.test"),
+                                  passed_through("both.test"), route("shop.test", ""), route("*.inner.test", ""),
+                                  route("both.test", ""), route("", ""), route("path.test", "/only/here")});
+  for (const auto& [name, winner] : {std::pair{"shop.test", "ends here"},
+                                     {"SHOP.test.", "ends here"},
+                                     {"path.test", "ends here"},
+                                     {"other.test", "*.test"},
+                                     {"a.shop.test", "*.test"},
+                                     {"a.inner.test", "ends here"},
+                                     {"b.a.inner.test", "ends here"},
+                                     {"exact.inner.test", "exact.inner.test"},
+                                     {"inner.test", "*.test"},
+                                     {"both.test", "both.test"},
+                                     {"unknown", "ends here"},
+                                     {"", "ends here"}}) {
+    EXPECT_EQ(passed(*snapshot, name, "secure"), winner) << name;
+  }
+  EXPECT_EQ(passed(*snapshot, "shop.test", ""), "*.test") << "a listener without certificates";
+}
+
+TEST(Passthrough, DoesNotYieldToARouteOfAnotherListener) {
+  RouteModel limited = route("shop.test", "");
+  limited.conditions.make().listeners = {"plain", "secure"};
+  RouteModel plain = route("cart.test", "");
+  plain.conditions.make().listeners = {"plain"};
+  Model model = small_model();
+  model.listeners = {listener("plain", "127.0.0.1:1"), listener("secure", "127.0.0.1:2"),
+                     listener("other", "127.0.0.1:3")};
+  model.routes = {passed_through("*.test"), limited, plain};
+  const auto snapshot = compiled(std::move(model));
+  EXPECT_EQ(passed(*snapshot, "shop.test", "secure"), "ends here");
+  EXPECT_EQ(passed(*snapshot, "shop.test", "other"), "*.test");
+  EXPECT_EQ(passed(*snapshot, "cart.test", "secure"), "*.test");
 }
 
 // The rules once more, said as plainly as possible: a walk over all routes.
