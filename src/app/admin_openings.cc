@@ -20,7 +20,8 @@ std::expected<admin::Openings, std::string> admin_openings(const config::Startup
   PemFiles files("the admin listener");
   wire::ServerOptions options{.certificates = {{.certificate_pem = files.read(model.certificate, "certificate"),
                                                 .key_pem = files.read(model.key, "key"),
-                                                .origin = model.certificate}},
+                                                .origin = model.certificate,
+                                                .key_origin = model.key}},
                               .alpn = {"http/1.1"}};
   if (!model.client_ca.empty()) {
     options.client_certificates = wire::ClientCertificates::required;

@@ -1,6 +1,7 @@
 #include "app/backend_tls.h"
 
 #include "app/pem_files.h"
+#include "base/literal_address.h"
 
 namespace ebb::app {
 
@@ -21,6 +22,12 @@ wire::BackendProof proof_of(const routes::BackendTlsModel& tls) {
   return tls.name.empty() ? wire::BackendProof::chain : wire::BackendProof::name;
 }
 
+// RFC 6066 section 3: a literal address is not sent.
+std::string server_name_of(const routes::BackendTlsModel& tls) {
+  if (!tls.sni.empty()) return tls.sni;
+  return base::literal_address(tls.name).empty() ? tls.name : "";
+}
+
 }  // namespace
 
 std::expected<std::shared_ptr<const wire::ClientContext>, config::Diagnostics> build_backend_tls(
@@ -32,10 +39,13 @@ std::expected<std::shared_ptr<const wire::ClientContext>, config::Diagnostics> b
   wire::ClientOptions options{.proof = proof_of(tls),
                               .authorities = {files.read(tls.ca, "authorities"), tls.ca},
                               .verified_name = tls.name,
-                              .server_name = tls.sni.empty() ? tls.name : tls.sni,
+                              .server_name = server_name_of(tls),
                               .alpn = protocols_of(backend.protocol)};
   if (!tls.certificate.empty()) {
-    options.certificate = {files.read(tls.certificate, "certificate"), files.read(tls.key, "key"), tls.certificate};
+    options.certificate = {.certificate_pem = files.read(tls.certificate, "certificate"),
+                           .key_pem = files.read(tls.key, "key"),
+                           .origin = tls.certificate,
+                           .key_origin = tls.key};
   }
   if (!files.problems().empty()) return std::unexpected(files.problems());
   auto context = wire::ClientContext::build(options);

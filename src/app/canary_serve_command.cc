@@ -52,7 +52,8 @@ std::expected<std::shared_ptr<const wire::ServerContext>, std::string> build_con
   wire::ServerOptions options{.tls13_only = wants_tls13_only(arguments.oldest_tls), .alpn = {"h2", "http/1.1"}};
   options.certificates.push_back({.certificate_pem = files.read(arguments.certificate, "certificate"),
                                   .key_pem = files.read(arguments.key, "key"),
-                                  .origin = arguments.certificate});
+                                  .origin = arguments.certificate,
+                                  .key_origin = arguments.key});
   if (!files.problems().empty()) return std::unexpected(config::text_of(files.problems()));
   warn_of_unused_variables();
   return wire::ServerContext::build(options, std::make_shared<wire::TicketKeys>());

@@ -24,8 +24,10 @@ std::expected<std::shared_ptr<const wire::ServerContext>, config::Diagnostics> b
   wire::ServerOptions options{.refuse_unknown_names = listener.refuse_unknown_names};
   if (listener.http2) options.alpn.insert(options.alpn.begin(), "h2");
   for (const routes::CertificateFiles& certificate : listener.certificates) {
-    options.certificates.push_back({files.read(certificate.certificate, "certificate"),
-                                    files.read(certificate.key, "key"), certificate.certificate});
+    options.certificates.push_back({.certificate_pem = files.read(certificate.certificate, "certificate"),
+                                    .key_pem = files.read(certificate.key, "key"),
+                                    .origin = certificate.certificate,
+                                    .key_origin = certificate.key});
     if (certificate.ocsp.empty()) continue;
     options.certificates.back().ocsp_der = files.read(certificate.ocsp, "OCSP response");
   }

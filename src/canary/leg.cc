@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "base/address.h"
+#include "base/literal_address.h"
 
 namespace ebb::canary {
 namespace {
@@ -13,10 +13,6 @@ std::string host_of(const std::string& authority) {
   return authority.substr(0, authority.find(':'));
 }
 
-bool is_address(const std::string& host) {
-  return base::Address::parse(host + ":0").has_value() || base::Address::parse("[" + host + "]:0").has_value();
-}
-
 std::expected<std::shared_ptr<const wire::ClientContext>, std::string> context_for(const Door& door, Protocol protocol,
                                                                                    const Trust& trust) {
   const std::string host = host_of(door.authority);
@@ -24,7 +20,8 @@ std::expected<std::shared_ptr<const wire::ClientContext>, std::string> context_f
   options.proof = trust.verify ? wire::BackendProof::name : wire::BackendProof::nothing;
   options.authorities = trust.authorities;
   options.verified_name = host;
-  if (!is_address(host)) options.server_name = host;  // RFC 6066 section 3: addresses are no server names
+  if (base::literal_address(host).empty())
+    options.server_name = host;  // RFC 6066 section 3: addresses are no server names
   options.alpn = {protocol == Protocol::h2 ? "h2" : "http/1.1"};
   // A session that is resumed shows no certificate: one that was replaced by a bad one would go unseen.
   options.resume = false;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/literal_address.h"
 #include "gate/gather.h"
 #include "wire/proxy_protocol.h"
 
@@ -30,7 +31,7 @@ std::shared_ptr<const CheckTarget> check_target(const LocalSnapshot& snapshot, s
   // Another port is another server: it need not speak what the endpoint speaks.
   if (target->model.port > 0) return target;
   target->tls = snapshot.backend_tls(index);
-  if (backend.model.tls) target->tls_name = backend.model.tls->name;
+  if (backend.model.tls) target->tls_name = base::as_authority(backend.model.tls->name);
   target->protocol = backend.model.protocol;
   target->proxy_protocol = backend.model.proxy_protocol;
   return target;

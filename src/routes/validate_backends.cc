@@ -1,5 +1,6 @@
 #include <chrono>
 
+#include "base/literal_address.h"
 #include "routes/spelling.h"
 #include "routes/validate_parts.h"
 
@@ -22,9 +23,15 @@ void check_tls(const std::string& key, const BackendTlsModel& tls, Refusals& ref
   if (!tls.verify && !tls.ca.empty()) {
     refusals.refuse(key + ".ca", "nothing is verified against it", "remove `ca`, or `verify: false`");
   }
-  for (const auto& [name, text] : {std::pair{".name", &tls.name}, std::pair{".sni", &tls.sni}}) {
-    if (text->empty() || is_host(*text)) continue;
-    refusals.refuse(key + name, quoted(*text) + " is not a host name", "give a name such as shop.internal");
+  if (!tls.name.empty() && !is_host(tls.name) && base::literal_address(tls.name).empty()) {
+    refusals.refuse(key + ".name", quoted(tls.name) + " is neither a host name nor an address",
+                    "give one such as shop.internal or 10.1.0.5");
+  }
+  if (!base::literal_address(tls.sni).empty()) {
+    refusals.refuse(key + ".sni", quoted(tls.sni) + " is an address, and RFC 6066 has only host names sent",
+                    "remove `sni`, or give a name such as shop.internal");
+  } else if (!tls.sni.empty() && !is_host(tls.sni)) {
+    refusals.refuse(key + ".sni", quoted(tls.sni) + " is not a host name", "give a name such as shop.internal");
   }
   if (tls.certificate.empty() != tls.key.empty()) {
     refusals.refuse(key + (tls.key.empty() ? ".key" : ".cert"), "a certificate and its key belong together",

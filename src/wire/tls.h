@@ -25,6 +25,7 @@ struct CertificateSource {
   std::string key_pem;
   std::string origin;                        // for messages: the file's name
   std::optional<std::string> ocsp_der = {};  // an OCSP response to staple
+  std::string key_origin = {};               // for messages: the file of the key; "": as `origin`
 };
 
 // Certificates or revocation lists in PEM form.

@@ -2,10 +2,12 @@
 
 #include <openssl/pem.h>
 
+#include <algorithm>
 #include <ctime>
 #include <iterator>
 
 #include "wire/host_name.h"
+#include "wire/pem_blocks.h"
 
 namespace ebb::wire {
 
@@ -23,10 +25,32 @@ int refuse_password(char*, int, int, void* was_asked) {
   return -1;
 }
 
+// A file may hold a certificate and its key, as HAProxy's do, and parameters, which choose nothing here.
+constexpr auto bundle_kinds = {PEM_STRING_X509,         PEM_STRING_X509_OLD,     PEM_STRING_PKCS8INF, PEM_STRING_RSA,
+                               PEM_STRING_ECPRIVATEKEY, PEM_STRING_ECPARAMETERS, PEM_STRING_DHPARAMS};
+
+// OpenSSL takes the first key and ignores the rest, so that a file that was replaced by half, or appended to, would
+// serve the former key.
+std::expected<void, std::string> expect_one_key(const CertificateSource& source) {
+  const std::string& file = source.key_origin.empty() ? source.origin : source.key_origin;
+  const std::string remedy = "; leave only the one private key for " + source.origin + " in it";
+  const auto labels = pem_labels(source.key_pem);
+  if (!labels) return std::unexpected(file + " has " + labels.error() + remedy);
+  const auto keys =
+      std::ranges::count_if(*labels, [](std::string_view label) { return label.ends_with("PRIVATE KEY"); });
+  if (keys > 1) return std::unexpected(file + " has " + std::to_string(keys) + " private keys" + remedy);
+  if (has_stray_base64(source.key_pem))
+    return std::unexpected(file + " has half a block outside of all others" + remedy);
+  return {};
+}
+
 std::expected<KeyPointer, std::string> read_key(const CertificateSource& source) {
   bool encrypted = false;
   KeyPointer key(PEM_read_bio_PrivateKey(reader(source.key_pem).get(), nullptr, refuse_password, &encrypted));
-  if (key != nullptr) return key;
+  if (key != nullptr) {
+    if (auto alone = expect_one_key(source); !alone) return std::unexpected(alone.error());
+    return key;
+  }
   const std::string reason = take_reason("no reason given");
   if (encrypted) {
     return std::unexpected("the private key for " + source.origin +
@@ -62,6 +86,18 @@ void read_names(X509* leaf, Certificate& certificate) {
 
 }  // namespace
 
+std::expected<void, std::string> expect_blocks(const PemSource& source, std::initializer_list<const char*> kinds,
+                                               const char* what) {
+  const auto labels = pem_labels(source.pem);
+  if (!labels) return std::unexpected(source.origin + " has " + labels.error() + "; export it again in PEM form");
+  for (const std::string_view label : *labels) {
+    if (std::ranges::find(kinds, label) != kinds.end()) continue;
+    return std::unexpected(source.origin + " has a " + std::string(label) +
+                           " block, which would be ignored; leave only " + what + " in it");
+  }
+  return {};
+}
+
 std::int64_t seconds_since_epoch(const ASN1_TIME* time) {
   std::tm parts{};
   return ASN1_TIME_to_tm(time, &parts) == 1 ? timegm(&parts) : 0;
@@ -80,6 +116,7 @@ std::expected<std::vector<X509Pointer>, std::string> read_certificates(const Pem
                            "); export it again in PEM form");
   }
   if (certificates.empty()) return std::unexpected(source.origin + " holds no certificate; it must hold PEM blocks");
+  if (auto whole = expect_blocks(source, bundle_kinds, "certificates"); !whole) return std::unexpected(whole.error());
   return certificates;
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <expected>
+#include <initializer_list>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,10 @@ struct Certificate {
 // At least one. The error is a sentence that names the file and the remedy, as below.
 std::expected<std::vector<X509Pointer>, std::string> read_certificates(const PemSource& source);
 std::expected<Certificate, std::string> read_certificate(const CertificateSource& source);
+
+// That all blocks are whole and of these kinds: OpenSSL ignores others, be it a revocation list among authorities.
+std::expected<void, std::string> expect_blocks(const PemSource& source, std::initializer_list<const char*> kinds,
+                                               const char* what);
 
 // 0 for what is not a time.
 std::int64_t seconds_since_epoch(const ASN1_TIME* time);

@@ -2,6 +2,7 @@
 #include "wire/tls_client.h"
 
 #include "base/assert.h"
+#include "base/literal_address.h"
 #include "wire/host_name.h"
 #include "wire/tls_settings.h"
 #include "wire/tls_trust.h"
@@ -114,8 +115,10 @@ std::expected<void, std::string> OpensslClientContext::use_proof(const ClientOpt
 // only; the common name counts where there is no dNSName, as for our own certificates.
 std::expected<void, std::string> OpensslClientContext::use_name(const std::string& name) {
   X509_VERIFY_PARAM* parameters = SSL_CTX_get0_param(context_.get());
-  if (X509_VERIFY_PARAM_set1_ip_asc(parameters, name.c_str()) == 1) return {};
-  ERR_clear_error();
+  if (const std::string address = base::literal_address(name); !address.empty()) {
+    EBB_ASSERT(X509_VERIFY_PARAM_set1_ip_asc(parameters, address.c_str()) == 1);
+    return {};
+  }
   const std::string host = normal_name(name);
   if (host.empty() || host.starts_with('*')) {
     return std::unexpected("\"" + name +
@@ -130,7 +133,9 @@ std::expected<void, std::string> OpensslClientContext::use_name(const std::strin
 std::expected<void, std::string> OpensslClientContext::use_server_name(const std::string& name) {
   if (name.empty()) return {};
   server_name_ = normal_name(name);
-  if (!server_name_.empty() && !server_name_.starts_with('*')) return {};
+  // RFC 6066 section 3: an address is no server name.
+  const bool is_name = !server_name_.starts_with('*') && base::literal_address(name).empty();
+  if (!server_name_.empty() && is_name) return {};
   return std::unexpected("\"" + name + "\" cannot be sent as the server name (SNI); give a host name, or none");
 }
 

@@ -35,6 +35,8 @@ std::expected<void, std::string> add_revocations(X509_STORE* store, const PemSou
   }
   if (count == 0)
     return std::unexpected(source.origin + " holds no revocation list; it must hold PEM blocks (X509 CRL)");
+  if (auto whole = expect_blocks(source, {PEM_STRING_X509_CRL, PEM_STRING_X509}, "revocation lists"); !whole)
+    return whole;
   X509_STORE_set_flags(store, X509_V_FLAG_CRL_CHECK | X509_V_FLAG_CRL_CHECK_ALL);
   return {};
 }

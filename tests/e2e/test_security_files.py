@@ -119,6 +119,43 @@ def test_an_empty_or_missing_file_is_refused_and_named_with_a_remedy(tmp_path, p
     assert "; " in line, line
 
 
+KEYS = {
+    "key": (lambda pairs: pairs["front"]["key"], PLACES["key"]),
+    "own key": (lambda pairs: pairs["client"]["key"], PLACES["own key"]),
+    "key of the admin listener": (lambda pairs: pairs["client"]["key"], lambda settings, pair, path: settings.update(
+        admin={"bind": "127.0.0.1:1", "tls": {**pair, "key": path}})),
+}
+
+
+@pytest.mark.parametrize("part", [1.0, 0.5], ids=["whole", "half"])
+@pytest.mark.parametrize("place", KEYS)
+def test_a_second_key_behind_the_first_is_refused(tmp_path, pairs, place, part):
+    """A file to which the next key was appended would serve the former one."""
+    find, put = KEYS[place]
+    key = open(find(pairs)).read()
+    second = open(pairs["front" if place != "key" else "client"]["key"]).read()
+    path = tmp_path / "given"
+    path.write_text(key + second[:int(len(second) * part)])
+    settings = configuration(1)
+    settings["listeners"][0].update(protocol="https", certificates=[dict(pairs["front"])])
+    put(settings, pairs["client"], str(path))
+    file = tmp_path / "ebbgate.yaml"
+    file.write_text(json.dumps(settings))
+    done = subprocess.run([BINARY, "check", "-c", file], capture_output=True, text=True, timeout=20)
+    assert done.returncode == 1, done.stdout
+    assert f"{path} has " in done.stdout + done.stderr and "; leave only the one private key" in done.stdout + done.stderr
+
+
+def test_a_revocation_list_among_authorities_is_not_ignored(tmp_path, pairs):
+    both = tmp_path / "both.pem"
+    both.write_text(open(pairs["client"]["cert"]).read() + revocations(tmp_path, pairs["client"], revoked=True).read_text())
+    settings = asking(type("Nobody", (), {"port": 1}), pairs, ca=str(both))
+    file = tmp_path / "ebbgate.yaml"
+    file.write_text(json.dumps(settings))
+    done = subprocess.run([BINARY, "check", "-c", file], capture_output=True, text=True, timeout=20)
+    assert done.returncode == 1 and f"{both} has a X509 CRL block, which would be ignored; " in done.stdout + done.stderr
+
+
 def test_a_pinned_authority_does_not_become_the_systems(tmp_path):
     """--ca of the prober is a security file too."""
     empty = tmp_path / "ca.pem"

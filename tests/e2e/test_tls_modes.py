@@ -385,3 +385,55 @@ def test_an_http2_connection_takes_no_stream_of_the_new_manner(router, backend):
         assert client.read_response().body == b"slow"
         wait_until(lambda: not service.threads[1].is_alive(), what="the end of the old connection")
     assert service.kinds == ["plain", "header"]
+
+
+@pytest.mark.parametrize("address, sans", [("127.0.0.7", "IP:127.0.0.7"), ("fd00::7", "IP:fd00::7"), ("[fd00::7]", "IP:fd00::7")])
+def test_a_backend_is_verified_by_its_address_and_no_address_is_sent_as_a_name(router, backend, certificates, tmp_path, address, sans):
+    """RFC 6066 section 3 has no addresses in the server name."""
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-noenc", "-subj", "/CN=x",
+                    "-addext", f"subjectAltName={sans}", "-keyout", tmp_path / "own.key", "-out", tmp_path / "own.pem"],
+                   check=True, capture_output=True)
+    pair, names = {"cert": str(tmp_path / "own.pem"), "key": str(tmp_path / "own.key")}, []
+    service = backend(over_tls(awkward.named("secret"), pair, seen=names))
+    one = router(reencrypting(service, ca=pair["cert"], name=address))
+    assert one.get().body == b"secret"
+    assert names == [None]
+
+
+@pytest.mark.parametrize("address", ["127.0.0.8", "fd00::8"])
+def test_a_backend_with_another_address_is_not_trusted(router, backend, certificates, address):
+    pair = certificates("again", "ecdsa", "again.internal", address)  # as a dNSName, which does not count
+    service = backend(over_tls(awkward.named("secret"), pair))
+    one = router(reencrypting(service, ca=pair["cert"], name=address))
+    assert one.get().status == 502
+    assert one.logged(status=502)["cause"] == "backend_tls_untrusted"
+
+
+def test_the_most_specific_host_wins_whether_it_is_passed_through_or_not(router, backend, certificates):
+    """A wildcard that is passed through does not capture the names of routes whose TLS ends here."""
+    wild_pair = certificates("wild", "ecdsa", "*.example.test", "*.deep.example.test")
+    wild = backend(over_tls(awkward.named("wild"), wild_pair))
+    settings = configuration(backend(awkward.named("shop")).port)
+    front = certificates("shop", "ecdsa", "shop.example.test", "*.deep.example.test")
+    opaque = PORTS.take()
+    settings["listeners"][0].update(protocol="https", certificates=[front])
+    settings["listeners"].append({"name": "opaque", "bind": f"127.0.0.1:{opaque}", "protocol": "tls-passthrough"})
+    settings["routes"] = [{"host": "*.example.test", "backend": "wild", "tls": "passthrough"},
+                          {"host": "exact.deep.example.test", "backend": "wild", "tls": "passthrough"},
+                          {"host": "*.deep.example.test", "backend": "service"},
+                          {"host": "shop.example.test", "backend": "service"}]
+    settings["backends"].append({"name": "wild", "endpoints": [endpoint(wild.port)]})
+    one = router(settings)
+
+    def answer(port, host):
+        with dial(port, tls=trusting_context(), name=host) as client:
+            client.send(request(host=host))
+            return client.read_response().body
+
+    expected = {"shop.example.test": b"shop", "other.example.test": b"wild", "a.shop.example.test": b"wild",
+                "a.deep.example.test": b"shop", "exact.deep.example.test": b"wild"}
+    assert {host: answer(one.port(), host) for host in expected} == expected
+    assert {host: answer(opaque, host) for host in expected} == dict.fromkeys(expected, b"wild"), "a listener without certificates"
+    with http2.dial(one.port(), tls=True, name="a.deep.example.test") as client:
+        assert bytes(client.get(authority="b.deep.example.test").body) == b"shop"
+        assert client.get(authority="exact.deep.example.test").status == 421

@@ -296,6 +296,16 @@ TEST_F(Validate, RefusesBackendTlsThatProvesNothing) {
   EXPECT_THAT(refused(), ElementsAre("backends[0].tls.ca"));
   backend.tls = BackendTlsModel{.name = "a b", .sni = "*.test", .certificate = "c.pem"};
   EXPECT_THAT(refused(), ElementsAre("backends[0].tls.name", "backends[0].tls.sni", "backends[0].tls.key"));
+  for (const char* name : {"a b", "fd00::1%eth0", "fd00::1:", "10.1.0.5:80 "}) {
+    backend.tls = BackendTlsModel{.name = name};
+    EXPECT_THAT(refused(), ElementsAre("backends[0].tls.name")) << name;
+  }
+  for (const char* address : {"10.1.0.5", "fd00::1", "[fd00::1]"}) {
+    backend.tls = BackendTlsModel{.name = address};
+    EXPECT_THAT(refused(), ElementsAre()) << address;
+    backend.tls->sni = address;
+    EXPECT_THAT(refused(), ElementsAre("backends[0].tls.sni")) << address;
+  }
   backend.tls = BackendTlsModel{.name = "a.test"};
   backend.protocol = BackendProtocol::h2c;
   EXPECT_THAT(refused(), ElementsAre("backends[0].protocol"));

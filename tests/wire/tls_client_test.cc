@@ -175,6 +175,7 @@ TEST_P(TlsClientOfEachVersion, VerifiesTheName) {
 TEST_P(TlsClientOfEachVersion, VerifiesAddresses) {
   expect_trusted(options("10.0.0.1"), backend({.names = {"api.test"}, .addresses = {"10.0.0.1"}}));
   expect_trusted(options("fd00:0::1"), backend({.addresses = {"fd00::1"}}));
+  expect_trusted(options("[fd00::1]"), backend({.addresses = {"fd00::1"}}));
   EXPECT_EQ(distrust(options("10.0.0.2"), backend({.addresses = {"10.0.0.1"}}), SSL_AD_BAD_CERTIFICATE),
             "IP address mismatch");
   EXPECT_EQ(distrust(options("10.0.0.1"), backend({.names = {"10.0.0.1"}}), SSL_AD_BAD_CERTIFICATE),
@@ -332,6 +333,9 @@ TEST(TlsClientBuild, RefusesWhatCannotBeUsedWithARemedy) {
   EXPECT_THAT(refusal({.authorities = {"nothing", "ca.pem"}, .verified_name = "a.test"}),
               HasSubstr("ca.pem holds no certificate"));
   EXPECT_THAT(refusal({.verified_name = "a.test", .server_name = "a b"}), HasSubstr("(SNI); give a host name"));
+  for (const char* address : {"10.0.0.1", "fd00::1", "[fd00::1]"}) {
+    EXPECT_THAT(refusal({.verified_name = "a.test", .server_name = address}), HasSubstr("(SNI); give a host name"));
+  }
   EXPECT_THAT(refusal({.proof = BackendProof::nothing, .alpn = {""}}), HasSubstr("ALPN"));
   CertificateSource mixed = source(TestKey::ecdsa(), {}, "mixed.pem");
   mixed.key_pem = TestKey::ecdsa().pem();

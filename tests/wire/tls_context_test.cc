@@ -198,6 +198,60 @@ TEST(TlsBuild, RefusesAnEncryptedKeyWithARemedy) {
   EXPECT_THAT(refusal({.certificates = {locked}}), HasSubstr("locked.pem is encrypted; store it without"));
 }
 
+std::string refusal_of_key(const std::string& pem, const TestKey& key) {
+  CertificateSource given = source(key, {}, "shop.pem");
+  given.key_pem = pem;
+  given.key_origin = "shop.key";
+  return refusal({.certificates = {given}});
+}
+
+TEST(TlsBuild, RefusesAKeyFileWithMoreThanTheOneKey) {
+  const TestKey key = TestKey::ecdsa();
+  const std::string other = TestKey::ecdsa().pem();
+  for (const std::string& rest :
+       {other, other.substr(0, other.size() / 2), other.substr(0, other.size() - 3), other.substr(0, 10),
+        other.substr(other.size() / 2), other.substr(other.find('\n') + 1, 70), "\n  " + other, "\r" + other, key.pem(),
+        TestKey::rsa().pem().substr(0, 500), other.substr(5)}) {
+    EXPECT_THAT(refusal_of_key(key.pem() + rest, key),
+                AllOf(HasSubstr("shop.key has "), HasSubstr("; leave only the one private key for shop.pem in it")))
+        << rest;
+  }
+}
+
+TEST(TlsBuild, RefusesAKeyFileWithHalfABlockBeforeTheKey) {
+  const TestKey key = TestKey::ecdsa();
+  const std::string other = TestKey::ecdsa().pem();
+  EXPECT_THAT(refusal_of_key(other.substr(other.find('\n') + 1) + key.pem(), key), HasSubstr("shop.key has "));
+}
+
+TEST(TlsBuild, TakesAKeyBehindItsParametersAndAComment) {
+  const TestKey key = TestKey::ecdsa();
+  CertificateSource given = source(key, {}, "shop.pem");
+  given.key_pem =
+      "Bag Attributes\n    friendlyName: shop\n-----\n----------\n"
+      "-----BEGIN EC PARAMETERS-----\nBggqhkjOPQMBBw==\n-----END EC PARAMETERS-----\r\n" +
+      key.pem() + "\n# shop.test, since 2026 - renewed each year\n";
+  built({.certificates = {given}});
+}
+
+TEST(TlsBuild, TakesOneFileWithCertificateAndKey) {
+  const TestKey key = TestKey::ecdsa();
+  CertificateSource given = source(key, {}, "shop.pem");
+  given.certificate_pem += key.pem();
+  given.key_pem = given.certificate_pem;
+  built({.certificates = {given}});
+}
+
+TEST(TlsBuild, RefusesACertificateFileWithHalfABlock) {
+  const TestKey key = TestKey::ecdsa();
+  CertificateSource given = source(key, {}, "shop.pem");
+  const std::string own = given.certificate_pem;
+  for (const std::string& rest : {own.substr(0, 20), own.substr(own.size() / 2)}) {
+    given.certificate_pem = own + rest;
+    EXPECT_THAT(refusal({.certificates = {given}}), HasSubstr("shop.pem has a block without its whole BEGIN line"));
+  }
+}
+
 TEST(TlsBuild, RefusesAWeakKey) {
   EXPECT_THAT(refusal({.certificates = {source(TestKey::rsa(1024), {}, "weak.pem")}}),
               HasSubstr("weak.pem cannot be served (ee key too small)"));

@@ -1,0 +1,18 @@
+// The blocks of a PEM file (RFC 7468), so that a file with more in it than is used, or with a half block, is refused.
+// OpenSSL reads the first block of the kind that it looks for and ignores all others. Private to tls_*.cc.
+#pragma once
+
+#include <expected>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ebb::wire {
+
+// The labels in their order, "CERTIFICATE"; or why the blocks are not whole, for the words "FILE has".
+std::expected<std::vector<std::string_view>, std::string> pem_labels(std::string_view text);
+
+// Whether lines outside all blocks look like the inside of one, whose first and last lines are lost.
+bool has_stray_base64(std::string_view text);
+
+}  // namespace ebb::wire
