@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "gate/choice.h"
-#include "gate/witnesses.h"
 #include "lifecycle/slow_start.h"
 
 namespace ebb::gate {
@@ -65,7 +64,7 @@ class Chooser {
       view_.candidates.push_back({.handle = handle,
                                   .identity = endpoint->identity,
                                   .weight = endpoint->weight,
-                                  .active = endpoint->active - core_.witnesses->count(handle),
+                                  .active = endpoint->clients(),
                                   .credit = endpoint->credit});
     }
     if (model_.slow_start > base::Duration::zero()) warm_slowly();

@@ -51,6 +51,7 @@ std::uint32_t Exchanges::retries(const Exchange& exchange) const {
 
 void Exchanges::begin_try(Exchange& exchange) {
   exchange.try_began = core_.reactor.now();
+  exchange.heard = {};
   limit_try(exchange);
 }
 

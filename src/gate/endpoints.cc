@@ -164,7 +164,7 @@ void Endpoints::drain_or_not(EndpointState& endpoint, bool was_draining) {
   core_.backends->close_idle(endpoint, endpoint.drain_cause());
   core_.h2_backends->retire(endpoint, endpoint.drain_cause());
   if (endpoint.active > 0) arm_drain(endpoint);
-  if (core_.witnesses->count(endpoint.self) == 0) return;
+  if (endpoint.witnesses == 0) return;
   core_.exchanges->end_witnesses(endpoint.self, endpoint.drain_cause());  // it may be gone after that
 }
 
@@ -175,21 +175,38 @@ void Endpoints::arm_drain(EndpointState& endpoint) {
 }
 
 bool Endpoints::attach(EndpointState& endpoint) {
+  if (endpoint.witnesses > 0) end_witnesses_for_room(endpoint);
   if (endpoint.limit != nullptr && !endpoint.limit->take()) return false;
   endpoint.active += 1;
   if (endpoint.draining()) arm_drain(endpoint);
   return true;
 }
 
-void Endpoints::attach_anyway(EndpointState& endpoint) {
-  if (endpoint.limit != nullptr) endpoint.limit->take_anyway(1);
+void Endpoints::attach_witness(EndpointState& endpoint) {
   endpoint.active += 1;
+  endpoint.witnesses += 1;
+}
+
+// The oldest first. Those of other workers are not seen.
+void Endpoints::end_witnesses_for_room(const EndpointState& endpoint) {
+  for (const Handle witness : core_.witnesses->of(endpoint.self)) {
+    if (!full(endpoint)) return;
+    core_.exchanges->on_client_left(witness, Cause::backend_silent);
+  }
+}
+
+bool Endpoints::full(const EndpointState& endpoint) const {
+  const routes::EndpointLimitsModel& limits = views_.find(endpoint.view)->limits;
+  if (limits.requests > 0 && endpoint.active >= limits.requests) return true;
+  if (endpoint.limit != nullptr && !endpoint.limit->room_beside(endpoint.witnesses)) return true;
+  const bool needs_connection = endpoint.idle == 0 && endpoint.multiplexed.empty();
+  return limits.connections > 0 && needs_connection && endpoint.connections >= limits.connections;
 }
 
 void Endpoints::change_limit(EndpointState& endpoint, const std::shared_ptr<SharedLimit>& limit) {
-  if (endpoint.limit != nullptr) give_back(*endpoint.limit, endpoint, endpoint.active);
+  if (endpoint.limit != nullptr) give_back(*endpoint.limit, endpoint, endpoint.clients());
   endpoint.limit = limit;
-  if (limit != nullptr) limit->take_anyway(endpoint.active);
+  if (limit != nullptr) limit->take_anyway(endpoint.clients());
 }
 
 // Where others wait too, they and we are told the same way: else what waits here would always be first.
@@ -241,8 +258,11 @@ EndpointState* Endpoints::find_identity(std::uint64_t identity) {
 bool Endpoints::has_room(const EndpointState& endpoint) const {
   if (endpoint.limit != nullptr && endpoint.limit->full_for(core_.siblings.self)) return false;
   const routes::EndpointLimitsModel& limits = views_.find(endpoint.view)->limits;
-  if (limits.requests > 0 && endpoint.active >= limits.requests) return false;
-  if (limits.connections == 0 || endpoint.connections < limits.connections || endpoint.idle > 0) return true;
+  if (limits.requests > 0 && endpoint.clients() >= limits.requests) return false;
+  // Of HTTP/1 a witness has a connection of its own.
+  const std::uint32_t give_way = endpoint.multiplexed.empty() ? endpoint.witnesses : 0;
+  const bool may_connect = endpoint.connections < limits.connections + give_way;
+  if (limits.connections == 0 || may_connect || endpoint.idle > 0) return true;
   return std::any_of(endpoint.multiplexed.begin(), endpoint.multiplexed.end(), [this](Handle handle) {
     const BackendConnection* connection = core_.backends->find(handle);
     return connection != nullptr && connection->h2 && !connection->h2->retired;
@@ -268,11 +288,24 @@ void Endpoints::detach(Handle handle) {
   } else {
     wake(endpoint->view);
   }
-  if (endpoint->active == 0) {
-    endpoint->drain_timer.disarm();
-    for (auto& callback : std::exchange(endpoint->when_idle, {})) callback();
+  work_ended(*endpoint);
+}
+
+void Endpoints::detach_witness(Handle handle) {
+  EndpointState* endpoint = endpoints_.find(handle);
+  if (endpoint == nullptr) return;
+  endpoint->active -= 1;
+  endpoint->witnesses -= 1;
+  work_ended(*endpoint);
+}
+
+void Endpoints::work_ended(EndpointState& endpoint) {
+  const Handle self = endpoint.self;
+  if (endpoint.active == 0) {
+    endpoint.drain_timer.disarm();
+    for (auto& callback : std::exchange(endpoint.when_idle, {})) callback();
   }
-  settle(handle);
+  settle(self);
 }
 
 void Endpoints::settle(Handle handle) {

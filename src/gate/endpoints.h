@@ -53,7 +53,8 @@ struct EndpointState {
   base::Instant warm_since = long_ago;       // its share grows from then on
   std::optional<wire::OpaqueToken> token{};  // in the cookies of clients that are bound to it, once one was asked for
   std::uint32_t active = 0;                  // exchanges and flows that use it
-  std::shared_ptr<SharedLimit> limit{};      // of them, on all workers; has counted `active`
+  std::uint32_t witnesses = 0;               // of them; they have no place of a client (gate/witnesses)
+  std::shared_ptr<SharedLimit> limit{};      // of the others, on all workers; has counted them
   std::uint32_t connections = 0;             // open or opening
   std::uint32_t idle = 0;                    // of them, in the pool
   base::List<BackendConnection, IdleTag> pool{};     // front: used last
@@ -78,6 +79,7 @@ struct EndpointState {
   base::Duration survived{};       // its longest silence that was confirmed and ended by an answer, of those lately
   base::Instant survived_until{};  // how long that is remembered
 
+  std::uint32_t clients() const { return active - witnesses; }
   bool draining() const { return lifecycle::draining(membership, wish); }
   lifecycle::EndpointFactsOfLife life() const { return {membership, wish, health, why}; }
   lifecycle::Standing standing() const { return lifecycle::standing(life()); }
@@ -136,12 +138,15 @@ class Endpoints {
   // Whether any endpoint could take a request now.
   bool has_room(const BackendView& view);
   bool has_room(const EndpointState& endpoint) const;
+  bool full(const EndpointState& endpoint) const;  // with its witnesses, which give way
 
   // False: another worker has just taken the last place that there was for all of them.
   bool attach(EndpointState& endpoint);
-  void attach_anyway(EndpointState& endpoint);  // beside work that is about to end
   // Drops the endpoint if nothing refers to it any more.
   void detach(base::Handle handle);
+  // They have no place: one that a client needs ends.
+  void attach_witness(EndpointState& endpoint);
+  void detach_witness(base::Handle handle);
   void settle(base::Handle handle);
   void on_timer(base::Handle endpoint);  // of a drain
   // Ends the work that the endpoint has. While it drains, receipts say how much that was.
@@ -172,6 +177,8 @@ class Endpoints {
   void note_change(EndpointState& endpoint);
   void arm_drain(EndpointState& endpoint);
   void change_limit(EndpointState& endpoint, const std::shared_ptr<SharedLimit>& limit);
+  void end_witnesses_for_room(const EndpointState& endpoint);
+  void work_ended(EndpointState& endpoint);
   void give_back(SharedLimit& limit, const EndpointState& endpoint, std::uint32_t places);
 
   Core& core_;

@@ -327,8 +327,14 @@ void Exchanges::attach(Exchange& exchange, Back& back, Handle backend) {
 }
 
 void Exchanges::detach_endpoint(Exchange& exchange) {
-  if (exchange.endpoint) exchange.last_endpoint = exchange.endpoint;
-  core_.endpoints->detach(std::exchange(exchange.endpoint, {}));
+  const Handle handle = std::exchange(exchange.endpoint, {});
+  if (!handle) return;
+  exchange.last_endpoint = handle;
+  EndpointState* endpoint = core_.endpoints->find(handle);
+  // gate/health only looks now and then.
+  if (endpoint != nullptr) endpoint->heard = std::max(endpoint->heard, exchange.heard);
+  if (exchange.front == core_.witnesses) return core_.endpoints->detach_witness(handle);
+  core_.endpoints->detach(handle);
 }
 
 void Exchanges::on_backend_failed(Handle handle, Cause cause, Delivery delivery) {
@@ -346,7 +352,7 @@ void Exchanges::retry_or_fail(Exchange& exchange, Cause cause, Delivery delivery
   if (!was_sent && lifecycle::unreachable(cause)) exchange.unreached += 1;
   // The excuse of a reused connection is that the endpoint closed it while we wrote; silence is no close.
   const bool silence = cause == Cause::try_timeout || cause == Cause::backend_ping_timeout ||
-                       cause == Cause::backend_dead || cause == Cause::backend_silent;
+                       cause == Cause::backend_dead || cause == Cause::backend_silent || cause == Cause::drain_deadline;
   if (cause == Cause::try_timeout) note_given_up(exchange);
   exchange.compared = {};
   // A witness has told of silence already, and that is what a restart ends.
@@ -602,7 +608,7 @@ std::uint32_t Exchanges::end_of_endpoint(Handle endpoint, Cause cause) {
     Exchange* exchange = live(handle);
     if (exchange == nullptr) continue;
     // Nothing of it was sent, or the endpoint is doubted and has not answered: another may take it.
-    const bool unheard = silent && waits_for_answer(*exchange);
+    const bool unheard = silent && waits_for_answer(*exchange) && could_serve(*exchange, endpoint);
     if (exchange->life.is(State::connecting) || unheard) {
       exchange->back->cancel(std::exchange(exchange->backend, {}), cause);
       retry_or_fail(*exchange, cause, Delivery::unknown);

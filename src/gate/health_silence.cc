@@ -390,7 +390,7 @@ std::optional<HealthWatch::Trial> HealthWatch::trial(Handle view_handle, lifecyc
     const std::optional<TrialPlan>& plan = *planned;
     if (!plan) return {};
     if (decided) {
-      const bool unheard = core_.witnesses->count(trials.endpoint) >= unheard_min;
+      const bool unheard = endpoint->witnesses >= unheard_min;
       trials.next = now + (unheard ? trial_interval_unheard : trial_interval);
     } else {
       const auto enough = static_cast<std::size_t>(trials_surprise / plan->surprise) + 1;
@@ -491,7 +491,7 @@ void HealthWatch::compare(Trials& trials, const EndpointState& endpoint) {
   core_.exchanges->for_each([&](Handle handle, const Exchange& exchange) {
     if (exchange.endpoint != endpoint.self || fit.size() == comparable_max) return;
     if (!exchange.life.is(lifecycle::ExchangeLife::State::awaiting) || !wire::idempotent(exchange.method) ||
-        !exchange.replayable)
+        !exchange.replayable || exchange.left_silence)
       return;
     const auto [found, added] = plans.try_emplace(exchange.kind);
     if (added) found->second = lifecycle::plan_trial(times.of(exchange.kind), view.evidence.silence.trial);
@@ -576,7 +576,7 @@ void HealthWatch::relieved(Handle handle, std::uint32_t moved) {
                    .endpoint = std::string(core_.labels.text(endpoint->label)),
                    .address = endpoint->address,
                    .moved = moved,
-                   .kept = endpoint->active});
+                   .kept = endpoint->clients()});
 }
 
 }  // namespace ebb::gate

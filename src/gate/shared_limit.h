@@ -30,6 +30,9 @@ class SharedLimit {
   // Work that began before there was a limit counts too, however much it is.
   void take_anyway(std::uint32_t places) { used_.fetch_add(places); }
 
+  // For one more, if as many as that had a place too.
+  bool room_beside(std::uint32_t others) const { return used_.load() + others < most_.load(); }
+
   bool full_for(std::size_t worker) {
     if (used_.load() < most_.load()) return false;
     waiting_.fetch_or(mark(worker));

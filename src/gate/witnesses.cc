@@ -12,19 +12,19 @@ namespace ebb::gate {
 using base::Cause;
 using base::Handle;
 
-// False: the endpoint's half is as it was. A draining endpoint is not kept waiting for what nobody needs, a witness
-// does not take a client's place, and an old write must not be carried out after a newer one that went elsewhere.
+// False: the endpoint's half is as it was. A draining endpoint is not kept waiting for what nobody needs, a full one
+// has no room for it, and an old write must not be carried out after a newer one that went elsewhere.
 bool Exchanges::leave_witness(Exchange& exchange) {
   if (!wire::safe(exchange.method) || exchange.upgrade_asked || core_.stopping) return false;
   EndpointState* endpoint = core_.endpoints->find(exchange.endpoint);
-  if (endpoint == nullptr || endpoint->draining() || !core_.endpoints->has_room(*endpoint)) return false;
+  if (endpoint == nullptr || endpoint->draining() || core_.endpoints->full(*endpoint)) return false;
   Exchange& witness = add(*core_.witnesses, {}, exchange.snapshot);
   if (!exchange.back->hand_over(exchange.backend, witness.self)) {
     step(witness, Event::failed);
     end(witness, Cause::backend_silent);
     return false;
   }
-  core_.endpoints->attach_anyway(*endpoint);
+  core_.endpoints->attach_witness(*endpoint);
   witness.route = exchange.route;
   witness.backend_index = exchange.backend_index;
   witness.method = exchange.method;

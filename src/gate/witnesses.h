@@ -20,9 +20,6 @@ class Witnesses final : public Nobody {
   void forget(base::Handle exchange) {
     std::erase_if(all_, [exchange](const Witness& each) { return each.exchange == exchange; });
   }
-  std::uint32_t count(base::Handle endpoint) const {
-    return static_cast<std::uint32_t>(std::ranges::count(all_, endpoint, &Witness::endpoint));
-  }
   // Their exchanges, the oldest first; of all endpoints if none is named.
   std::vector<base::Handle> of(base::Handle endpoint = {}) const {
     std::vector<base::Handle> exchanges;

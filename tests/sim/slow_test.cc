@@ -125,6 +125,30 @@ TEST(Slow, WitnessesTakeNoClientsPlace) {
   EXPECT_EQ(small.ledger.count(Outcome::answered), small.ledger.all().size());
 }
 
+// What it has lost it will never answer: its witnesses wait for long, and must give way to requests that it would
+// answer.
+TEST(Slow, WitnessesGiveWayWhenTheirPlaceIsNeeded) {
+  routes::BackendModel model = backend(routes::Balance::round_robin);
+  model.endpoint_limits.requests = 8;
+  SmallWorld small(std::move(model), 3);
+  ask_every(small, milliseconds{10}, seconds{22}, milliseconds{50}, get());
+  small.at(seconds{12}, [&] { small.process(0).fall_ill(Ill::mute); });
+  small.at(milliseconds{21'900}, [&] { small.process(0).recover(); });
+  small.run(seconds{25});
+  const std::size_t witnesses = small.place().inhabitant->audit().witnesses;
+  ASSERT_GT(witnesses, 0u);
+  ASSERT_EQ(small.facts(0).in_flight.total(), witnesses);
+  small.site.set_standing(0, 1, Standing::maint);
+  small.site.set_standing(0, 2, Standing::maint);
+  small.site.tell(0);
+  for (int i = 0; i < 8; ++i) small.ask(milliseconds{25'100}, {get(seconds{2})});
+  small.run(seconds{26});
+  EXPECT_EQ(small.place().inhabitant->audit().witnesses, 0u);
+  EXPECT_EQ(small.facts(0).in_flight.sent, 8u) << "the limit holds, and only clients have places";
+  small.run(seconds{28});
+  EXPECT_EQ(small.ledger.count(Outcome::answered), small.ledger.all().size());
+}
+
 // All clients wait for it, so that no new request comes that it could be tried with.
 TEST(Slow, MuteEndpointLosesRequestsAlsoWhereAllClientsWaitForIt) {
   SmallWorld small(backend(routes::Balance::round_robin), 2);
@@ -287,6 +311,26 @@ TEST(Slow, WhatWaitsOnASilentEndpointAtItsDeadlineIsAskedElsewhere) {
   small.run(seconds{35});
   EXPECT_EQ(small.ledger.count(Outcome::answered), small.ledger.all().size());
   EXPECT_GT(small.retries(Cause::drain_deadline), 0u);
+}
+
+// Where no other endpoint serves, the deadline of a drain means what it says; and nothing is asked there twice.
+TEST(Slow, WhatWaitsOnASilentEndpointAtItsDeadlineIsCutIfNobodyElseServes) {
+  routes::BackendModel model = backend(routes::Balance::round_robin);
+  model.drain_deadline = seconds{3};
+  SmallWorld small(std::move(model), 2);
+  ask_every(small, milliseconds{10}, milliseconds{12'500}, milliseconds{66}, get());
+  small.at(seconds{12}, [&] { small.process(0).fall_ill(Ill::frozen); });
+  small.at(milliseconds{12'600}, [&] {
+    small.site.set_standing(0, 1, Standing::maint);
+    small.site.set_standing(0, 0, Standing::leaving);
+    small.site.tell(0);
+  });
+  small.run(milliseconds{15'500});
+  EXPECT_GT(small.facts(0).in_flight.total(), 0u);
+  small.run(milliseconds{15'700});
+  EXPECT_EQ(small.facts(0).in_flight.total(), 0u);
+  EXPECT_EQ(small.retries(Cause::drain_deadline), 0u);
+  for (const Exchange& exchange : small.ledger.all()) EXPECT_LE(exchange.attempts, 1u);
 }
 
 // Of a new kind nothing is known: behind another slow request of a serial endpoint it is not taken for a quick one.
