@@ -7,8 +7,12 @@ namespace ebb::wire {
 namespace {
 
 constexpr std::string_view dashes = "-----";
+constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
 // Lines of a block have 64 or 76 characters, words of a comment fewer than this.
 constexpr std::size_t shortest_stray = 40;
+
+bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 std::string_view trimmed(std::string_view line) {
   constexpr std::string_view blank = " \t\v\f";
@@ -17,17 +21,30 @@ std::string_view trimmed(std::string_view line) {
   return line.substr(first, line.find_last_not_of(blank) - first + 1);
 }
 
-// A lone carriage return ends a line too: else it would hide a block from us.
-std::string_view next_line(std::string_view& text) {
-  const std::size_t end = std::min(text.find_first_of("\r\n"), text.size());
-  const std::string_view line = trimmed(text.substr(0, end));
-  text.remove_prefix(std::min(end + 1, text.size()));
-  return line;
-}
+class Lines {
+ public:
+  explicit Lines(std::string_view text) : rest_(text) {}
 
-// "-----BEGIN ..." and "-----END ...", also misspelt or cut; a line of dashes only separates parts of a comment.
+  bool more() const { return !rest_.empty(); }
+  // A lone carriage return ends a line too: else it would hide a block from us.
+  std::string_view next() {
+    const std::size_t end = std::min(rest_.find_first_of("\r\n"), rest_.size());
+    const std::string_view line = trimmed(rest_.substr(0, end));
+    const bool both = rest_.substr(end).starts_with("\r\n");
+    rest_.remove_prefix(std::min(end + (both ? 2 : 1), rest_.size()));
+    number_ += 1;
+    return line;
+  }
+  std::string here() const { return " (line " + std::to_string(number_) + ")"; }
+
+ private:
+  std::string_view rest_;
+  std::size_t number_ = 0;  // of the line that was last taken
+};
+
+// "-----BEGIN ..." and "-----END ...", also misspelt or cut; lines of dashes and words between dashes are comments.
 bool is_mark(std::string_view line) {
-  return line.starts_with(dashes) && line.size() > dashes.size() && line[dashes.size()] != '-';
+  return line.starts_with(dashes) && line.size() > dashes.size() && is_letter(line[dashes.size()]);
 }
 
 // The label in "-----BEGIN LABEL-----" for the word "BEGIN "; "" if the line is no such mark.
@@ -38,25 +55,29 @@ std::string_view label_of(std::string_view mark, std::string_view word) {
   return mark.substr(word.size(), mark.size() - word.size() - dashes.size());
 }
 
+// A fingerprint in hexadecimal digits is none.
 bool is_base64(std::string_view line) {
   while (line.ends_with('=')) line.remove_suffix(1);
-  return line.size() >= shortest_stray && std::ranges::all_of(line, [](char c) {
-           return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '+' || c == '/';
-         });
+  const auto hexadecimal = [](char c) { return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); };
+  return line.size() >= shortest_stray && !std::ranges::all_of(line, hexadecimal) &&
+         std::ranges::all_of(line, [](char c) { return is_letter(c) || is_digit(c) || c == '+' || c == '/'; });
 }
 
 }  // namespace
 
 std::expected<std::vector<std::string_view>, std::string> pem_labels(std::string_view text) {
+  if (text.starts_with(byte_order_mark)) return std::unexpected("a byte order mark, which hides its first block");
   std::vector<std::string_view> labels;
   bool inside = false;
-  while (!text.empty()) {
-    const std::string_view line = next_line(text);
+  Lines lines(text);
+  while (lines.more()) {
+    const std::string_view line = lines.next();
     if (!is_mark(line)) continue;
     const std::string_view label = label_of(line, inside ? "END " : "BEGIN ");
     if (label.empty() || (inside && label != labels.back())) {
-      return std::unexpected(inside ? "a " + std::string(labels.back()) + " block without its END line"
-                                    : "a block without its whole BEGIN line");
+      return std::unexpected((inside ? "a " + std::string(labels.back()) + " block without its END line"
+                                     : "a block without its whole BEGIN line") +
+                             lines.here());
     }
     if (!inside) labels.push_back(label);
     inside = !inside;
@@ -65,17 +86,18 @@ std::expected<std::vector<std::string_view>, std::string> pem_labels(std::string
   return labels;
 }
 
-bool has_stray_base64(std::string_view text) {
+std::expected<void, std::string> expect_no_stray_base64(std::string_view text) {
   bool inside = false;
-  while (!text.empty()) {
-    const std::string_view line = next_line(text);
+  Lines lines(text);
+  while (lines.more()) {
+    const std::string_view line = lines.next();
     if (is_mark(line)) {
       inside = !label_of(line, "BEGIN ").empty();
     } else if (!inside && is_base64(line)) {
-      return true;
+      return std::unexpected("half a block outside of all others" + lines.here());
     }
   }
-  return false;
+  return {};
 }
 
 }  // namespace ebb::wire

@@ -12,7 +12,7 @@ namespace ebb::wire {
 // The labels in their order, "CERTIFICATE"; or why the blocks are not whole, for the words "FILE has".
 std::expected<std::vector<std::string_view>, std::string> pem_labels(std::string_view text);
 
-// Whether lines outside all blocks look like the inside of one, whose first and last lines are lost.
-bool has_stray_base64(std::string_view text);
+// Lines outside all blocks that look like the inside of one, whose first and last lines are lost, are said likewise.
+std::expected<void, std::string> expect_no_stray_base64(std::string_view text);
 
 }  // namespace ebb::wire

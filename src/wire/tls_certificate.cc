@@ -39,8 +39,8 @@ std::expected<void, std::string> expect_one_key(const CertificateSource& source)
   const auto keys =
       std::ranges::count_if(*labels, [](std::string_view label) { return label.ends_with("PRIVATE KEY"); });
   if (keys > 1) return std::unexpected(file + " has " + std::to_string(keys) + " private keys" + remedy);
-  if (has_stray_base64(source.key_pem))
-    return std::unexpected(file + " has half a block outside of all others" + remedy);
+  if (auto none = expect_no_stray_base64(source.key_pem); !none)
+    return std::unexpected(file + " has " + none.error() + remedy);
   return {};
 }
 

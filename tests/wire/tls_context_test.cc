@@ -224,11 +224,23 @@ TEST(TlsBuild, RefusesAKeyFileWithHalfABlockBeforeTheKey) {
   EXPECT_THAT(refusal_of_key(other.substr(other.find('\n') + 1) + key.pem(), key), HasSubstr("shop.key has "));
 }
 
+TEST(TlsBuild, SaysInWhichLineAFileIsBroken) {
+  const TestKey key = TestKey::ecdsa();
+  const std::string half = key.pem().substr(0, 40);
+  EXPECT_THAT(refusal_of_key("# one\r\n" + key.pem() + half + "\n" + key.pem(), key),
+              HasSubstr("shop.key has a PRIVATE KEY block without its END line (line 9); "));
+  CertificateSource given = source(key, {}, "shop.pem");
+  given.certificate_pem = "\xEF\xBB\xBF" + given.certificate_pem + given.certificate_pem;
+  EXPECT_THAT(refusal({.certificates = {given}}),
+              HasSubstr("shop.pem has a byte order mark, which hides its first block; "));
+}
+
 TEST(TlsBuild, TakesAKeyBehindItsParametersAndAComment) {
   const TestKey key = TestKey::ecdsa();
   CertificateSource given = source(key, {}, "shop.pem");
   given.key_pem =
-      "Bag Attributes\n    friendlyName: shop\n-----\n----------\n"
+      "Bag Attributes\n    friendlyName: shop\n-----\n----------\n----- the shop's key -----\n"
+      "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08\n"
       "-----BEGIN EC PARAMETERS-----\nBggqhkjOPQMBBw==\n-----END EC PARAMETERS-----\r\n" +
       key.pem() + "\n# shop.test, since 2026 - renewed each year\n";
   built({.certificates = {given}});
