@@ -75,6 +75,7 @@ struct EndpointState {
   lifecycle::Doubt doubt = lifecycle::Doubt::none;
   base::Instant silent_since{};    // where it is doubted
   bool siblings_answer = false;    // what it lets wait; not known where only checks or PINGs have told
+  base::Instant siblings_asked{};  // when a request of it was asked elsewhere, to know whether they answer
   base::Instant confirmed_at{};    // where that is confirmed
   base::Duration survived{};       // its longest silence that was confirmed and ended by an answer, of those lately
   base::Instant survived_until{};  // how long that is remembered

@@ -252,7 +252,10 @@ class HealthWatch {
   bool any_sibling(const EndpointState& endpoint, Predicate predicate) const;
   bool owes(base::Handle endpoint) const;  // an answer, for longer than is worth a thought
   bool surely_doubted(base::Handle endpoint) const;
+  void ask_siblings();
+  bool requests_are_slow(const EndpointState& endpoint) const;
   void compare(Trials& trials, const EndpointState& endpoint);
+  void move_one(const EndpointState& endpoint, bool sure);
   void follow_doubt(EndpointState& endpoint, const HealthNews& news);
 
   Core& core_;
@@ -272,8 +275,11 @@ class HealthWatch {
     base::Handle endpoint;
     double surprise = 0;
     std::uint32_t requests = 0;
+    base::Duration longest{};
   };
-  std::unordered_map<std::uint32_t, Doubted> doubted_;  // while it looks, by the endpoint's slot
+  // While it looks, by the endpoint's slot. The second: no sibling was asked meanwhile.
+  std::unordered_map<std::uint32_t, Doubted> doubted_, unproven_;
+  std::vector<base::Handle> slow_elsewhere_;  // views with requests that have moved, and still wait; of the last look
 };
 
 }  // namespace ebb::gate

@@ -29,11 +29,13 @@ using lifecycle::TrialPlan;
 namespace {
 
 constexpr double worth_a_trial = 1.5;     // one in thirty: to ask whether it answers costs next to nothing
+constexpr double worth_it_at_last = 1;    // one in ten, where more is not known and time has passed
 constexpr double surely_doubtful = 3;     // one in a thousand
 constexpr std::uint32_t waiting_min = 2;  // one request alone never moves without a trial
 constexpr base::Duration trial_interval = std::chrono::seconds{1};          // once it is confirmed
 constexpr base::Duration trial_interval_unheard = std::chrono::seconds{4};  // while several are still awaited
 constexpr std::uint32_t unheard_min = Witnesses::per_endpoint_max / 2;
+constexpr base::Duration siblings_interval = std::chrono::seconds{4};
 constexpr base::Duration trial_wait = std::chrono::milliseconds{150};  // for a request to try it with
 constexpr std::size_t trials_max = 4;                                  // at a time, before
 constexpr std::size_t comparable_max = 16;                             // requests that are looked at for a comparison
@@ -72,6 +74,7 @@ class HealthWatch::KnownTimes {
 
 void HealthWatch::find_waiting() {
   waiting_.clear();
+  slow_elsewhere_.clear();
   core_.exchanges->for_each([&](Handle, const Exchange& exchange) {
     if (!exchange.life.is(lifecycle::ExchangeLife::State::awaiting) || exchange.response_bytes) return;
     EndpointState* endpoint = core_.endpoints->find(exchange.endpoint);
@@ -80,6 +83,7 @@ void HealthWatch::find_waiting() {
     if (exchange.front == core_.witnesses) return;  // that it waits is what it told
     const routes::SilenceModel& limits = core_.endpoints->view(endpoint->view).evidence.silence;
     const base::Duration waited = looked_at_ - exchange.asked;
+    if (exchange.left_silence && waited > limits.trial) slow_elsewhere_.push_back(endpoint->view);
     if (!limits.on || waited <= limits.after / 2) return;
     waiting_.push_back({endpoint->view, exchange.endpoint, exchange.kind, waited, exchange.asked < endpoint->heard});
   });
@@ -199,6 +203,7 @@ void HealthWatch::look_for_silent() {
       report({endpoint->identity, Finding::Kind::heard});
   }
   doubted_.clear();
+  unproven_.clear();
   find_waiting();
   ask_workers();
   for (auto first = waiting_.cbegin(); first != waiting_.cend();) {
@@ -208,11 +213,13 @@ void HealthWatch::look_for_silent() {
     first = last;
   }
   for (const auto& [slot, each] : doubted_) {
-    if (each.surprise < worth_a_trial) continue;
+    const bool long_waits = each.longest >= lifecycle::cold_patience;
+    if (each.surprise < (long_waits ? worth_it_at_last : worth_a_trial)) continue;
     const EndpointState* endpoint = core_.endpoints->find(each.endpoint);
     if (endpoint == nullptr) continue;
     report({.identity = endpoint->identity, .kind = Finding::Kind::silent, .surprise = each.surprise});
   }
+  ask_siblings();
 }
 
 // Of those that wait for too long, here and on the workers that have said so; the longest waits first.
@@ -267,10 +274,11 @@ void HealthWatch::weigh_kind(std::span<const Waiting> kind) {
       }
       weight.quiet = looked_at_ - heard > view.evidence.silence.after;
     }
-    if (weight.quiet && overdue(each, answered)) {
-      Doubted& doubted = doubted_[each.endpoint.slot];
+    if (weight.quiet && !each.overtaken) {
+      Doubted& doubted = (overdue(each, answered) ? doubted_ : unproven_)[each.endpoint.slot];
       doubted.endpoint = each.endpoint;
       doubted.requests += 1;
+      doubted.longest = std::max(doubted.longest, each.waited);
       doubted.surprise += lifecycle::surprise_of_wait(each.waited, weight.own, weight.late, all, late);
     }
     late += 1;
@@ -383,6 +391,7 @@ std::optional<HealthWatch::Trial> HealthWatch::trial(Handle view_handle, lifecyc
     if (endpoint->weight == 0 || !view.evidence.silence.on) continue;  // no new work, or no trials, said the operator
     if (endpoint->health == lifecycle::Health::down) continue;         // checks or probes ask it
     if (endpoint->standing() == lifecycle::Standing::unavailable || !core_.endpoints->has_room(*endpoint)) continue;
+    if (requests_are_slow(*endpoint)) continue;
     const bool decided = endpoint->doubt == Doubt::confirmed;
     std::erase_if(trials.until, [now](base::Instant until) { return until <= now; });
     if (!decided && trials.until.size() >= trials_max) continue;
@@ -474,20 +483,54 @@ bool HealthWatch::surely_doubted(Handle endpoint) const {
          known->second.requests >= waiting_min;
 }
 
+// A request that has left a silent endpoint is not answered where it went either: perhaps it is slow itself, and blocks
+// one endpoint that handles one at a time after another. Of those no more are asked twice meanwhile.
+bool HealthWatch::requests_are_slow(const EndpointState& endpoint) const {
+  return !endpoint.order.concurrent() && std::ranges::find(slow_elsewhere_, endpoint.view) != slow_elsewhere_.end();
+}
+
+// Nobody has asked its siblings meanwhile, where it gets nearly all requests: it is not doubted for that. But one that
+// waits there is asked elsewhere, so that there is something to compare with.
+void HealthWatch::ask_siblings() {
+  for (const auto& [slot, each] : unproven_) {
+    EndpointState* endpoint = core_.endpoints->find(each.endpoint);
+    if (endpoint == nullptr || endpoint->doubt != Doubt::none || each.requests < waiting_min) continue;
+    if (each.surprise < surely_doubtful || looked_at_ < endpoint->siblings_asked + siblings_interval) continue;
+    // What they are at work on will tell as much.
+    const auto at_work = [this](const EndpointState& sibling) {
+      return sibling.clients() > 0 || unproven_.contains(sibling.self.slot);
+    };
+    if (any_sibling(*endpoint, at_work)) continue;
+    endpoint->siblings_asked = looked_at_;
+    move_one(*endpoint, true);
+  }
+}
+
 // No request comes that it could be tried with: perhaps all clients wait for it. One of theirs that is overdue and can
 // be repeated is asked elsewhere. If the answer comes as soon as usual, that is as good as a trial.
 void HealthWatch::compare(Trials& trials, const EndpointState& endpoint) {
   std::erase_if(trials.until, [this](base::Instant until) { return until <= looked_at_; });
-  if (looked_at_ < trials.compare_at || !trials.until.empty()) return;
+  if (looked_at_ < trials.compare_at || !trials.until.empty() || requests_are_slow(endpoint)) return;
   // No trial may come where it drains, or where what waits there is all that it may have.
   const bool sure = surely_doubted(endpoint.self);
   if (!sure && looked_at_ - trials.since < untried_max) return;
   trials.compare_at = looked_at_ + trial_interval;
+  move_one(endpoint, sure);
+}
+
+// The last that came: one that handles requests one after another may work on the first, for as long as that takes.
+// `sure`: also one that is not overdue for its kind.
+void HealthWatch::move_one(const EndpointState& endpoint, bool sure) {
   const Handle self = endpoint.self;  // it may leave for good with its last request
   const BackendView& view = core_.endpoints->view(endpoint.view);
   KnownTimes times(*this, endpoint.view);
   std::unordered_map<lifecycle::RequestKind, std::optional<TrialPlan>> plans;
-  std::vector<std::pair<Handle, TrialPlan>> fit;
+  struct Fit {
+    base::Instant asked;
+    Handle exchange;
+    TrialPlan plan;
+  };
+  std::vector<Fit> fit;
   core_.exchanges->for_each([&](Handle handle, const Exchange& exchange) {
     if (exchange.endpoint != endpoint.self || fit.size() == comparable_max) return;
     if (!exchange.life.is(lifecycle::ExchangeLife::State::awaiting) || !wire::idempotent(exchange.method) ||
@@ -498,10 +541,11 @@ void HealthWatch::compare(Trials& trials, const EndpointState& endpoint) {
     const base::Duration waited = looked_at_ - exchange.asked;
     if (!found->second || waited <= view.evidence.silence.after) return;
     const bool overdue = sure || lifecycle::chance_of_longer(times.of(exchange.kind), waited, 0) <= overdue_chance;
-    if (overdue) fit.emplace_back(handle, *found->second);
+    if (overdue) fit.push_back({exchange.asked, handle, *found->second});
   });
-  for (const auto& [handle, plan] : fit) {
-    if (core_.exchanges->compare(self, handle, plan)) return relieved(self, 1);
+  std::ranges::sort(fit, std::ranges::greater{}, &Fit::asked);
+  for (const Fit& each : fit) {
+    if (core_.exchanges->compare(self, each.exchange, each.plan)) return relieved(self, 1);
   }
 }
 

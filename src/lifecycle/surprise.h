@@ -17,6 +17,8 @@ namespace ebb::lifecycle {
 inline constexpr std::uint32_t answers_min = 10;
 // A new endpoint, or one that is back, may be slow at first: nothing is concluded from its siblings before.
 inline constexpr base::Duration cold_patience = std::chrono::seconds{10};
+// One that has answered a few requests, none of them as slowly, is then taken for one like its siblings.
+inline constexpr base::Duration few_patience = std::chrono::seconds{3};
 
 inline double chance_of_longer(const AnswerTimes& known, base::Duration waited, std::uint32_t late) {
   return (known.longer_than(waited) + late + 1.0) / (known.answers() + late + 2.0);
@@ -30,7 +32,8 @@ inline double surprise_of_wait(base::Duration waited, const AnswerTimes& own, st
                                const AnswerTimes& all, std::uint32_t late) {
   if (all.answers() < answers_min) return 0;
   const double by_all = chance_of_longer(all, waited, late);
-  if (own.answers() < answers_min) return waited < cold_patience ? 0 : surprise(by_all);
+  if (own.answers() < answers_min && waited < cold_patience) return 0;
+  if (own.longer_than(waited) == 0 && waited >= few_patience) return surprise(by_all);
   return surprise(std::max(by_all, chance_of_longer(own, waited, late_here)));
 }
 
@@ -72,7 +75,7 @@ inline double surprise_of_failures(std::uint32_t in_a_row, std::uint32_t answers
 // again, lately.
 inline constexpr base::Duration slow_silence_max = std::chrono::seconds{30};
 // Of a kind, that took as long: then one of it may be what a serial endpoint works on.
-inline constexpr std::uint32_t slow_share = 50;  // one in so many
+inline constexpr std::uint32_t slow_share = 100;  // one in so many
 
 inline bool known_as_slow(const AnswerTimes& known, base::Duration waited) {
   return known.longer_than(waited) * slow_share > known.answers();

@@ -300,7 +300,7 @@ TEST(Slow, RequestThatFillsASilentEndpointIsAskedElsewhere) {
 // No trial may come to what drains, and its deadline must not fail what another endpoint would answer.
 TEST(Slow, WhatWaitsOnASilentEndpointAtItsDeadlineIsAskedElsewhere) {
   routes::BackendModel model = backend(routes::Balance::round_robin);
-  model.drain_deadline = seconds{4};
+  model.drain_deadline = seconds{2};  // before it is confirmed
   SmallWorld small(std::move(model), 3);
   ask_every(small, milliseconds{10}, seconds{30}, milliseconds{66}, get());
   small.at(seconds{12}, [&] { small.process(0).fall_ill(Ill::frozen); });
@@ -331,6 +331,67 @@ TEST(Slow, WhatWaitsOnASilentEndpointAtItsDeadlineIsCutIfNobodyElseServes) {
   EXPECT_EQ(small.facts(0).in_flight.total(), 0u);
   EXPECT_EQ(small.retries(Cause::drain_deadline), 0u);
   for (const Exchange& exchange : small.ledger.all()) EXPECT_LE(exchange.attempts, 1u);
+}
+
+// It has answered a few requests, none of them slowly: that is too little to be sure of it, but time passes.
+TEST(Slow, EndpointThatFreezesAfterAFewAnswersLosesItsGets) {
+  for (const int answers : {3, 8, 10, 12, 15, 18, 25, 32}) {
+    for (const std::uint32_t endpoints : {2u, 3u}) {
+      SmallWorld small(backend(), endpoints);
+      const Duration known = milliseconds{20} * answers * static_cast<int>(endpoints);
+      ask_every(small, milliseconds{10}, known, milliseconds{20}, get());
+      small.at(known + milliseconds{5}, [&] { small.process(0).fall_ill(Ill::frozen); });
+      ask_every(small, known + milliseconds{300}, known + seconds{40}, milliseconds{300}, get());
+      small.run(known + seconds{45});
+      EXPECT_EQ(small.world.failure(), "");
+      for (const Exchange& exchange : small.ledger.all()) {
+        EXPECT_EQ(exchange.outcome, Outcome::answered) << answers << " answers of each of " << endpoints;
+        EXPECT_LT(exchange.ended_at - exchange.sent_at, answers < 10 ? seconds{14} : seconds{12})
+            << answers << " answers of each of " << endpoints;
+      }
+    }
+  }
+}
+
+// Nobody asks its siblings, and so nobody knows that they would answer.
+TEST(Slow, FrozenEndpointWithNearlyAllTheWeightLosesItsGets) {
+  for (const std::uint64_t seed : {1, 2, 3}) {
+    SmallWorld small(backend(), 2, {}, 1, seed);
+    small.site.groups().front().endpoints[0].weight = 100;
+    small.site.tell(0);
+    ask_every(small, milliseconds{10}, seconds{70}, milliseconds{500}, get());
+    small.at(seconds{25}, [&] { small.process(0).fall_ill(Ill::frozen); });
+    small.run(seconds{75});
+    EXPECT_EQ(small.world.failure(), "");
+    for (const Exchange& exchange : small.ledger.all()) {
+      EXPECT_EQ(exchange.outcome, Outcome::answered) << "seed " << seed;
+      EXPECT_LT(exchange.ended_at - exchange.sent_at, seconds{8}) << "seed " << seed;
+    }
+  }
+}
+
+// Slow and quick requests of one kind, at endpoints that handle one at a time: requests that run twice must not block
+// so much that others fail.
+TEST(Slow, SlowRequestsOfOneKindAtSerialEndpointsFailNoOther) {
+  std::uint64_t slow = 0, twice = 0;
+  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+    SmallWorld small(backend(), 3, {}, 1, seed);
+    for (std::size_t i = 0; i < 3; ++i) small.process(i).set_habits({.serial = true});
+    base::Rng rng(seed);
+    for (Duration at = milliseconds{10}; at < seconds{100}; at += milliseconds{250}) {
+      const bool heavy = rng.below(100) < 3;
+      small.ask(at, {get(heavy ? milliseconds{4000 + rng.below(8000)} : milliseconds{20})});
+    }
+    small.run(seconds{140});
+    EXPECT_EQ(small.world.failure(), "");
+    for (const Exchange& exchange : small.ledger.all()) {
+      EXPECT_EQ(exchange.outcome, Outcome::answered) << "seed " << seed;
+      if (exchange.plan.think < seconds{4}) continue;
+      slow += 1;
+      twice += exchange.executions > 1 ? 1 : 0;
+    }
+  }
+  EXPECT_LE(twice * 7, slow) << twice << " of " << slow << " slow requests ran twice";
 }
 
 // Of a new kind nothing is known: behind another slow request of a serial endpoint it is not taken for a quick one.
