@@ -1,5 +1,5 @@
-// Where the tree is, for tests that read its documents. Programs are built in build*/ of it; __FILE__ would not do, since
-// the compiler's cache serves several clones.
+// Where the tree is, for tests that read its documents. Programs are built in build*/ of it; __FILE__ would not do,
+// since the compiler's cache serves several clones.
 #pragma once
 
 #include <filesystem>

@@ -17,6 +17,9 @@ namespace {
 // A text that is larger than the document may be is read no further than needed to notice.
 constexpr std::size_t file_bytes_max = (std::size_t{16} << 20) + 1;
 
+// sockaddr_un has 108 bytes, and the socket is made beside its place, with the number of the process in its name.
+constexpr std::size_t runtime_path_max = 95;
+
 std::string change(std::string_view key, const std::string& running, const std::string& wanted) {
   return std::string(key) + ": needs a restart to become " + wanted + "; this process goes on with " + running;
 }
@@ -56,6 +59,10 @@ std::expected<Loaded, Diagnostics> load_text(std::string_view text, const std::s
   Loaded loaded;
   read_schema(reader, *root, loaded);
   loaded.model.digest = digest_of(*root);
+  if (loaded.startup.runtime.size() > runtime_path_max) {
+    reader.refuse_key(locate(*root, "runtime"), "runtime", "the path is longer than a unix socket's may be",
+                      "give one of at most " + std::to_string(runtime_path_max) + " bytes");
+  }
   std::vector<routes::Refusal> refusals = routes::validate(loaded.model);
   std::erase_if(refusals, [&](const routes::Refusal& refusal) { return follows_from_misreading(refusal, reader); });
   for (routes::Refusal& refusal : refusals) {

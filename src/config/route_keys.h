@@ -104,7 +104,7 @@ inline constexpr Key<routes::RouteModel> route_keys[] = {
     {"tls", choice<&routes::RouteModel::tls, tls_words>,
      "where TLS ends: here, here with TLS of its own to the backend, or at the backend"},
     {"timeout", timeout<&routes::RouteModel::timeout>,
-     "from the choice of an endpoint until the response begins; the backend's `response` if not given"},
+     "how long the endpoint may be silent before its response begins; the backend's `response` if not given"},
     {"timeouts", policy<section<&routes::PolicyModel::timeouts, route_timeouts_keys>>,
      "further ones; none if not given"},
     {"retries", scalar<Optional<CountFormat>, &routes::RouteModel::retries>,

@@ -440,14 +440,21 @@ void Exchanges::on_client_left(Handle handle, Cause cause) {
 
 bool Exchanges::ends_with_client(Handle handle) {
   const Exchange* exchange = live(handle);
-  return exchange != nullptr && !exchange->bytes_only && !exchange->life.is(State::tunnelling);
+  return exchange != nullptr && !may_wait_half_closed(*exchange) && !exchange->life.is(State::tunnelling);
+}
+
+// A client of plain TCP may have sent all that it has. One of TLS that is passed through has to say more before its
+// endpoint can answer.
+bool Exchanges::may_wait_half_closed(const Exchange& exchange) const {
+  return exchange.bytes_only &&
+         (exchange.route == nullptr || exchange.route->model.tls != routes::TlsMode::passthrough);
 }
 
 void Exchanges::on_client_finished(Handle handle, bool half_closes) {
   Exchange* exchange = live(handle);
   if (exchange == nullptr) return;
   if (exchange->life.is(State::tunnelling)) return tunnel_finished(*exchange, owner_client);
-  if (exchange->bytes_only) return;  // the tunnel will pass it on
+  if (may_wait_half_closed(*exchange)) return;  // the tunnel will pass it on
   // A half-close after a whole request is legal, but those who do it are few, and those who leave are many.
   if (half_closes && exchange->request_whole) return;
   Front& front = *exchange->front;

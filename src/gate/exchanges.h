@@ -241,6 +241,7 @@ class Exchanges {
   void retry_or_fail(Exchange& exchange, base::Cause cause, lifecycle::Delivery delivery);
   void fail(Exchange& exchange, Event event, base::Cause cause);
   bool response_has_begun(const Exchange& exchange) const;
+  bool may_wait_half_closed(const Exchange& exchange) const;
   void answer(Exchange& exchange, base::Cause cause);
   void end(Exchange& exchange, base::Cause cause);
   void record(const Exchange& exchange, const ClientConnection& client, base::Cause cause);

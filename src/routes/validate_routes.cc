@@ -4,6 +4,7 @@
 
 #include "routes/normalise.h"
 #include "routes/path_form.h"
+#include "routes/path_text.h"
 #include "routes/regex.h"
 #include "routes/snapshot.h"
 #include "routes/spelling.h"
@@ -66,7 +67,7 @@ class RouteChecks {
         if (is_path(text)) return check_spelling(key + ".path.exact", route);
         refusals_.refuse(key + ".path.exact", quoted(text) + " is not a path", std::string(remedy));
         return false;
-      case PathKind::regex: return check_regex(key + ".path.regex", text);
+      case PathKind::regex: return check_regex(key + ".path.regex", text) && check_triplets(key + ".path.regex", route);
     }
     return false;
   }
@@ -75,13 +76,37 @@ class RouteChecks {
   bool check_spelling(const std::string& key, const RouteModel& route) {
     if (has_one_spelling(route.path.text)) return true;  // a hundred thousand have
     std::string wanted;
-    if (is_configured_form(route.path.text, wanted)) return true;
-    const auto has_mode = [this](auto wanted_mode) { return std::ranges::any_of(model_.listeners, wanted_mode); };
-    if (has_mode([](const ListenerModel& listener) { return listener.paths == PathMode::as_is; })) return true;
-    if (!guards(route) && !has_mode([](const ListenerModel& listener) { return listener.paths.has_value(); }))
-      return true;
+    if (is_configured_form(route.path.text, wanted) || !has_one_reading(route)) return true;
     refusals_.refuse(key, quoted(route.path.text) + " is not how requests are spelled when they are matched",
                      wanted.empty() ? "write `%` with two hexadecimal digits, and no backslash" : "write " + wanted);
+    return false;
+  }
+
+  // Some listener brings the paths of requests into one form before this route is looked for, and none leaves them.
+  bool has_one_reading(const RouteModel& route) const {
+    const auto has_mode = [this](auto wanted_mode) { return std::ranges::any_of(model_.listeners, wanted_mode); };
+    if (has_mode([](const ListenerModel& listener) { return listener.paths == PathMode::as_is; })) return false;
+    return guards(route) || has_mode([](const ListenerModel& listener) { return listener.paths.has_value(); });
+  }
+
+  // Of an expression only what is certain: `%` and two hexadecimal digits stand for themselves, and never match in
+  // small letters or where they need not be encoded.
+  bool check_triplets(const std::string& key, const RouteModel& route) {
+    std::string wanted;
+    for (std::size_t at = 0; at < route.path.text.size();) {
+      const int byte = triplet(route.path.text, at);
+      if (byte < 0) {
+        wanted.push_back(route.path.text[at++]);
+        continue;
+      }
+      at += triplet_size;
+      const char c = static_cast<char>(byte);
+      if (is_unreserved(c)) wanted += c == '.' ? "\\." : std::string(1, c);
+      if (!is_unreserved(c)) append_triplet(wanted, c);
+    }
+    if (wanted == route.path.text || route.path.text.contains("(?i") || !has_one_reading(route)) return true;
+    refusals_.refuse(key, quoted(route.path.text) + " is not how requests are spelled when they are matched",
+                     "write " + wanted);
     return false;
   }
 

@@ -25,9 +25,12 @@ int refuse_password(char*, int, int, void* was_asked) {
   return -1;
 }
 
-// A file may hold a certificate and its key, as HAProxy's do, and parameters, which choose nothing here.
-constexpr auto bundle_kinds = {PEM_STRING_X509,         PEM_STRING_X509_OLD,     PEM_STRING_PKCS8INF, PEM_STRING_RSA,
-                               PEM_STRING_ECPRIVATEKEY, PEM_STRING_ECPARAMETERS, PEM_STRING_DHPARAMS};
+// A file may hold a certificate and its key, as HAProxy's do, and what chooses nothing here: parameters, the request
+// that the certificate was made from, the public key.
+constexpr auto bundle_kinds = {PEM_STRING_X509,         PEM_STRING_X509_OLD,     PEM_STRING_PKCS8INF,
+                               PEM_STRING_RSA,          PEM_STRING_ECPRIVATEKEY, PEM_STRING_ECPARAMETERS,
+                               PEM_STRING_DHPARAMS,     PEM_STRING_DHXPARAMS,    PEM_STRING_X509_REQ,
+                               PEM_STRING_X509_REQ_OLD, PEM_STRING_PUBLIC};
 
 // OpenSSL takes the first key and ignores the rest, so that a file that was replaced by half, or appended to, would
 // serve the former key.
@@ -115,7 +118,8 @@ std::expected<std::vector<X509Pointer>, std::string> read_certificates(const Pem
     return std::unexpected("a certificate in " + source.origin + " cannot be decoded (" + reason +
                            "); export it again in PEM form");
   }
-  if (certificates.empty()) return std::unexpected(source.origin + " holds no certificate; it must hold PEM blocks");
+  if (certificates.empty())
+    return std::unexpected(source.origin + " holds no certificate; it must hold PEM blocks (BEGIN CERTIFICATE)");
   if (auto whole = expect_blocks(source, bundle_kinds, "certificates"); !whole) return std::unexpected(whole.error());
   return certificates;
 }

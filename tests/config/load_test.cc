@@ -147,6 +147,12 @@ TEST(Load, SuggestsTheKeyThatWasMeant) {
       ElementsAre(HasSubstr("2:12: timeouts.qqq: there is no such key; known are `tls_handshake`, `client_head`")));
 }
 
+TEST(Load, RefusesAPathThatIsTooLongForASocket) {
+  EXPECT_THAT(errors_with_listener("runtime: /run/" + std::string(200, 'x') + "\n"),
+              ElementsAre(HasSubstr(
+                  "2:10: runtime: the path is longer than a unix socket's may be; give one of at most 95 bytes")));
+}
+
 TEST(Load, DoesNotKnowKeysOfLaterSteps) {
   EXPECT_THAT(errors_with_listener("kubernetes: {}\n"), ElementsAre(HasSubstr("kubernetes: there is no such key")));
 }

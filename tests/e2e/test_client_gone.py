@@ -13,7 +13,7 @@ import http2
 from http1 import PATIENCE, Stream, request, response, trusting_context
 from raw_tls import ALERT, APPLICATION_DATA, TLS12, TLS13, WARNING, RawTls
 from router import backend as backend_of
-from router import configuration, wait_until
+from router import PORTS, configuration, wait_until
 
 
 class Polite(Stream):
@@ -97,6 +97,23 @@ def test_while_the_request_is_held(site, backend):
     one.change(backends=[backend_of(service.port)])
     wait_until(lambda: one.metric("ebbgate_requests_held") == 0 and one.metric("ebbgate_config_generation") > 1)
     assert not service.requests
+
+
+def test_while_tls_that_is_passed_through_is_held(router):
+    """Its endpoint could not answer it: a ClientHello is not all that there is to say."""
+    settings = configuration()
+    settings["listeners"].append({"name": "opaque", "bind": f"127.0.0.1:{PORTS.take()}", "protocol": "tls-passthrough"})
+    settings["routes"].append({"name": "raw", "host": "raw.test", "backend": "service", "tls": "passthrough"})
+    settings["backends"][0]["queue"] = {"timeout": "10m"}
+    one = router(settings)
+    incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+    hello = ssl.create_default_context().wrap_bio(incoming, outgoing, server_hostname="raw.test")
+    with pytest.raises(ssl.SSLWantReadError):
+        hello.do_handshake()
+    with one.dial("opaque") as client:
+        client.send(outgoing.read())
+        wait_until(lambda: one.metric("ebbgate_requests_held") == 1, what="a held connection")
+    wait_until(lambda: one.metric("ebbgate_requests_held") == 0, what="the client's leaving")
 
 
 def test_with_a_stream_of_its_http2_connection(router, backend):

@@ -306,6 +306,18 @@ TEST(RouteSpelling, OfAConfiguredPathMustBeTheOneThatIsMatched) {
   EXPECT_EQ(refusal(route("", "/%61dmin"), {}), "");
   EXPECT_EQ(refusal(guarded("/%61dmin"), PathMode::as_is), "");
   EXPECT_EQ(refusal(guarded("/caf%C3%A9/a%2Fb"), PathMode::normalise), "");
+
+  const auto expression = [](const char* text) {
+    RouteModel route = guarded("/");
+    route.path = {PathKind::regex, text};
+    return route;
+  };
+  EXPECT_EQ(refusal(expression("/d/%e2%82%ac.*"), {}), "routes[0].path.regex: write /d/%E2%82%AC.*");
+  EXPECT_EQ(refusal(expression("/%61dmin%2eold/.*"), {}), R"(routes[0].path.regex: write /admin\.old/.*)");
+  EXPECT_EQ(refusal(expression("/d/%E2%82%AC.*"), PathMode::normalise), "");
+  EXPECT_EQ(refusal(expression("/d/(?i:%e2%82%ac).*"), {}), "");
+  EXPECT_EQ(refusal(expression("/d/%e2%82%ac.*"), PathMode::as_is), "");
+  EXPECT_EQ(refusal(expression("/100%/[a-f]+%"), {}), "");
 }
 
 }  // namespace

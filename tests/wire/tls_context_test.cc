@@ -254,6 +254,15 @@ TEST(TlsBuild, TakesOneFileWithCertificateAndKey) {
   built({.certificates = {given}});
 }
 
+TEST(TlsBuild, TakesACertificateBesideParametersAndItsRequest) {
+  CertificateSource given = source(TestKey::ecdsa(), {}, "shop.pem");
+  for (const char* kind : {"DH PARAMETERS", "X9.42 DH PARAMETERS", "CERTIFICATE REQUEST", "PUBLIC KEY"}) {
+    given.certificate_pem +=
+        std::string("-----BEGIN ") + kind + "-----\nBggqhkjOPQMBBw==\n-----END " + kind + "-----\n";
+  }
+  built({.certificates = {given}});
+}
+
 TEST(TlsBuild, RefusesACertificateFileWithHalfABlock) {
   const TestKey key = TestKey::ecdsa();
   CertificateSource given = source(key, {}, "shop.pem");
