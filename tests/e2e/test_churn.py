@@ -86,5 +86,7 @@ def test_a_thousand_changes_in_a_minute_lose_no_request(router, nginx, backend, 
         assert int(re.search(r"(\d+) requests in", result["output"]).group(1)) > 1000
     wait_until(lambda: one.metric("ebbgate_config_snapshots_alive") <= 2, what="the end of the old configurations")
     assert one.rss_kib() - before < GROWTH_KIB_MAX
-    failed = {name: value for name, value in one.metrics().items() if name.startswith("ebbgate_requests_total") and 'code="200"' not in name}
+    # wrk stops by the clock, in the middle of its last requests; what it got wrong before is in its output.
+    failed = {name: value for name, value in one.metrics().items() if name.startswith("ebbgate_requests_total")
+              and 'code="200"' not in name and 'cause="client_aborted"' not in name}
     assert not failed
