@@ -462,7 +462,7 @@ void Clients::close(Handle handle, Cause cause, CloseMode mode) {
   if (client->counted) core_.client_limits->leave(client->listener->label, client->peer);
   idle_.forget(*client);
   dead_.push_back(handle);
-  if (client->h2) core_.h2_clients->on_closed(*client, cause);
+  if (client->h2) core_.h2_clients->end_streams(*client, cause);
 }
 
 // A connection that ends before its first request, and has said something: nothing else would tell of it.

@@ -74,7 +74,10 @@ void H2Clients::on_received(ClientConnection& client, Slice bytes) {
   if (client.life.ended()) return;
   if (status == H2Session::Status::failed) {
     send_now(client);
-    return core_.clients->close(client.self, session.codec.cause(), CloseMode::flush);
+    if (client.life.ended()) return;
+    end_streams(client, session.codec.cause());
+    // Its frames may still be on their way to us; a close before them would be a reset, and might destroy our GOAWAY.
+    return core_.clients->part(client, session.codec.cause());
   }
   if (session.codec.has_output() || session.client_leaves) schedule(client);
 }
@@ -534,7 +537,7 @@ void H2Clients::end_idle(ClientConnection& client, Cause cause) {
   core_.clients->close(client.self, cause, CloseMode::flush);
 }
 
-void H2Clients::on_closed(ClientConnection& client, Cause cause) {
+void H2Clients::end_streams(ClientConnection& client, Cause cause) {
   std::vector<Handle> all;
   for (const auto& [id, handle] : client.h2->streams) all.push_back(handle);
   for (const Handle handle : all) {

@@ -372,6 +372,24 @@ def test_a_client_that_goes_away_is_let_go_when_its_streams_have_ended(router, b
     wait_until(lambda: one.metric("ebbgate_connections_closed_total", side="client", cause="client_closed") == 1)
 
 
+def test_goaway_after_a_broken_frame_is_not_destroyed_by_what_comes_behind_it(serve, backend, tls):
+    """A close would answer that with a reset, before or after the client has read why."""
+    one = serve(to(backend(awkward.named("x")), "http1"))
+    with http2.dial(one.port(), tls=tls) as client:
+        assert client.get().status == 200
+        client.send_raw(http2.frame(http2.PRIORITY, stream=1, payload=bytes(4)))
+        assert select.select([client.socket], [], [], PATIENCE)[0]  # GOAWAY is there, and not read yet
+        for _ in range(3):
+            client.send_raw(http2.frame(http2.PING, payload=bytes(8)))
+        received = b""
+        while part := client.socket.recv(65536):  # a reset is an exception
+            received += part
+        for event in client.h2.receive_data(received):
+            client.note(event)
+        assert client.goaway in (h2.errors.ErrorCodes.PROTOCOL_ERROR, h2.errors.ErrorCodes.FRAME_SIZE_ERROR)
+    wait_until(lambda: one.metric("ebbgate_connections_closed_total", side="client", cause="client_protocol_error") == 1)
+
+
 def test_an_idle_connection_ends_with_goaway(serve, backend, tls):
     one = serve(to(backend(awkward.named("x")), "http1") | {"timeouts": {"client_idle": "300ms"}})
     with http2.dial(one.port(), tls=tls) as client:
