@@ -17,8 +17,8 @@ namespace {
 // A text that is larger than the document may be is read no further than needed to notice.
 constexpr std::size_t file_bytes_max = (std::size_t{16} << 20) + 1;
 
-// sockaddr_un has 108 bytes, and the socket is made beside its place, with the number of the process in its name.
-constexpr std::size_t runtime_path_max = 95;
+// sockaddr_un has 108 bytes, and the socket is made beside its place, with the number of the process behind its name.
+constexpr std::size_t runtime_path_max = 105;
 
 std::string change(std::string_view key, const std::string& running, const std::string& wanted) {
   return std::string(key) + ": needs a restart to become " + wanted + "; this process goes on with " + running;

@@ -259,7 +259,10 @@ void Backends::close(Handle handle, Cause cause, CloseMode mode) {
   connection->input.clear();
   core_.reactor.close(connection->socket, mode);
   core_.counters.closed_by(Side::backend, cause);
-  if (endpoint != nullptr) endpoint->connections -= 1;
+  if (endpoint != nullptr) {
+    endpoint->connections -= 1;
+    core_.endpoints->wake(endpoint->view);  // there may be room for another
+  }
   dead_.push_back(handle);
   if (connection->h2) core_.h2_backends->on_closed(*connection, cause);
 }

@@ -296,6 +296,7 @@ void Endpoints::detach_witness(Handle handle) {
   if (endpoint == nullptr) return;
   endpoint->active -= 1;
   endpoint->witnesses -= 1;
+  wake(endpoint->view);
   work_ended(*endpoint);
 }
 

@@ -159,6 +159,7 @@ class Endpoints {
   std::uint64_t version() const { return version_; }
   // Views whose requests should look again for an endpoint.
   std::vector<base::Handle> take_woken() { return std::exchange(woken_, {}); }
+  bool any_woken() const { return !woken_.empty(); }
   void wake(base::Handle view);
   void wake_identity(std::uint64_t identity);  // for its backend: it has room again
 

@@ -208,8 +208,11 @@ void Exchanges::choose(Exchange& exchange) {
     Claim claim{.tried = exchange.tried, .key = exchange.hash_key, .bound = bound_to(exchange)};
     Handle chosen = overtaken ? Handle{} : trial_for(exchange, static_cast<bool>(claim.bound));
     if (!chosen) chosen = choose_endpoint(core_, view, backend.model, claim);
-    // One that broke off is asked again, by a fresh connection, when there is no other; one that cannot be reached not.
-    if (!chosen && !exchange.tried.empty() && !lifecycle::unreachable(exchange.last_failure)) {
+    // One that broke off is asked again, by a fresh connection, when there is no other; one that cannot be reached not,
+    // nor one whose time is over.
+    const bool not_again =
+        lifecycle::unreachable(exchange.last_failure) || exchange.last_failure == Cause::drain_deadline;
+    if (!chosen && !exchange.tried.empty() && !not_again) {
       const bool spent = std::uint32_t{exchange.tries} - exchange.unreached > retries(exchange);
       if (spent) return fail(exchange, Event::failed, exchange.last_failure);
       claim.tried = {};

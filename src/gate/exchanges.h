@@ -182,6 +182,7 @@ class Exchanges {
   }
   // One of them, to see how soon another endpoint answers it.
   bool compare(base::Handle endpoint, base::Handle exchange, const lifecycle::TrialPlan& plan);
+  static bool bound_here(const Exchange& exchange);  // its client belongs to its endpoint, by a cookie
 
   void on_pumped(base::Handle exchange, OwnerKind from, std::uint64_t moved, bool done);
   void on_timer(base::Handle exchange);

@@ -192,7 +192,7 @@ void HealthWatch::arm() {
   const bool needed =
       core_.exchanges->size() > 0 || !given_up_at_.empty() || !reaches_.empty() || (probing_ && !core_.stopping);
   if (!needed) {
-    waiting_.clear();  // no looks any more: other workers must not be told of what waited then
+    forget_waiting();  // no looks any more: what waited then must not be told to other workers, nor count here
     return timer_.disarm();
   }
   if (!timer_.armed()) core_.arm(timer_, delayed_ ? look_interval_delayed : look_interval);

@@ -15,6 +15,7 @@
 #include <optional>
 #include <span>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "gate/check_facts.h"
@@ -230,6 +231,7 @@ class HealthWatch {
   class KnownTimes;
   void look_for_silent();
   void find_waiting();
+  void forget_waiting();
   void ask_workers();
   KindReport report_on(const KindQuestion& question) const;
   std::vector<Waiting> on_all_workers(std::span<const Waiting> here);
@@ -255,7 +257,7 @@ class HealthWatch {
   void ask_siblings();
   bool requests_are_slow(const EndpointState& endpoint) const;
   void compare(Trials& trials, const EndpointState& endpoint);
-  void move_one(const EndpointState& endpoint, bool sure);
+  void move_one(const EndpointState& endpoint, bool sure, std::optional<lifecycle::RequestKind> of = {});
   void follow_doubt(EndpointState& endpoint, const HealthNews& news);
 
   Core& core_;
@@ -277,9 +279,14 @@ class HealthWatch {
     std::uint32_t requests = 0;
     base::Duration longest{};
   };
-  // While it looks, by the endpoint's slot. The second: no sibling was asked meanwhile.
-  std::unordered_map<std::uint32_t, Doubted> doubted_, unproven_;
-  std::vector<base::Handle> slow_elsewhere_;  // views with requests that have moved, and still wait; of the last look
+  // While it looks, by the endpoint's slot.
+  std::unordered_map<std::uint32_t, Doubted> doubted_;
+  // Endpoints with kinds of requests that wait there, where no sibling was asked meanwhile.
+  std::vector<std::pair<base::Handle, lifecycle::RequestKind>> unasked_;
+  // As of the last look, by slot: endpoints that were asked within the time that is worth no thought; views with
+  // requests that have moved, and still wait at an endpoint that may handle one at a time.
+  std::unordered_set<std::uint32_t> asked_lately_;
+  std::unordered_map<std::uint32_t, std::uint32_t> slow_elsewhere_;
 };
 
 }  // namespace ebb::gate

@@ -36,6 +36,7 @@ constexpr base::Duration trial_interval = std::chrono::seconds{1};          // o
 constexpr base::Duration trial_interval_unheard = std::chrono::seconds{4};  // while several are still awaited
 constexpr std::uint32_t unheard_min = Witnesses::per_endpoint_max / 2;
 constexpr base::Duration siblings_interval = std::chrono::seconds{4};
+constexpr std::uint32_t slow_elsewhere_max = 2;
 constexpr base::Duration trial_wait = std::chrono::milliseconds{150};  // for a request to try it with
 constexpr std::size_t trials_max = 4;                                  // at a time, before
 constexpr std::size_t comparable_max = 16;                             // requests that are looked at for a comparison
@@ -72,9 +73,14 @@ class HealthWatch::KnownTimes {
   std::optional<AnswerTimes> of_all_;
 };
 
-void HealthWatch::find_waiting() {
+void HealthWatch::forget_waiting() {
   waiting_.clear();
+  asked_lately_.clear();
   slow_elsewhere_.clear();
+}
+
+void HealthWatch::find_waiting() {
+  forget_waiting();
   core_.exchanges->for_each([&](Handle, const Exchange& exchange) {
     if (!exchange.life.is(lifecycle::ExchangeLife::State::awaiting) || exchange.response_bytes) return;
     EndpointState* endpoint = core_.endpoints->find(exchange.endpoint);
@@ -83,7 +89,9 @@ void HealthWatch::find_waiting() {
     if (exchange.front == core_.witnesses) return;  // that it waits is what it told
     const routes::SilenceModel& limits = core_.endpoints->view(endpoint->view).evidence.silence;
     const base::Duration waited = looked_at_ - exchange.asked;
-    if (exchange.left_silence && waited > limits.trial) slow_elsewhere_.push_back(endpoint->view);
+    if (waited <= limits.after) asked_lately_.insert(endpoint->self.slot);
+    const bool slow_itself = exchange.left_silence && waited > limits.trial;
+    if (slow_itself && !endpoint->order.concurrent()) slow_elsewhere_[endpoint->view.slot] += 1;
     if (!limits.on || waited <= limits.after / 2) return;
     waiting_.push_back({endpoint->view, exchange.endpoint, exchange.kind, waited, exchange.asked < endpoint->heard});
   });
@@ -203,7 +211,7 @@ void HealthWatch::look_for_silent() {
       report({endpoint->identity, Finding::Kind::heard});
   }
   doubted_.clear();
-  unproven_.clear();
+  unasked_.clear();
   find_waiting();
   ask_workers();
   for (auto first = waiting_.cbegin(); first != waiting_.cend();) {
@@ -258,7 +266,8 @@ void HealthWatch::weigh_kind(std::span<const Waiting> kind) {
     AnswerTimes own;
     std::uint32_t late = 0;  // requests there
   };
-  std::unordered_map<std::uint32_t, Weight> weights;  // by the endpoint's slot
+  std::unordered_map<std::uint32_t, Weight> weights;    // by the endpoint's slot
+  std::unordered_map<std::uint32_t, Doubted> unproven;  // the same; no sibling has answered meanwhile
   std::uint32_t late = 0;
   for (const Waiting& each : kind) {
     const auto [found, added] = weights.try_emplace(each.endpoint.slot);
@@ -275,7 +284,7 @@ void HealthWatch::weigh_kind(std::span<const Waiting> kind) {
       weight.quiet = looked_at_ - heard > view.evidence.silence.after;
     }
     if (weight.quiet && !each.overtaken) {
-      Doubted& doubted = (overdue(each, answered) ? doubted_ : unproven_)[each.endpoint.slot];
+      Doubted& doubted = (overdue(each, answered) ? doubted_ : unproven)[each.endpoint.slot];
       doubted.endpoint = each.endpoint;
       doubted.requests += 1;
       doubted.longest = std::max(doubted.longest, each.waited);
@@ -284,6 +293,11 @@ void HealthWatch::weigh_kind(std::span<const Waiting> kind) {
     late += 1;
     weight.late += 1;
   }
+  // Where requests of the kind wait at siblings too, all may be slow.
+  if (unproven.size() != 1) return;
+  const Doubted& only = unproven.begin()->second;
+  if (only.requests >= waiting_min && only.surprise >= surely_doubtful)
+    unasked_.emplace_back(only.endpoint, kind.front().kind);
 }
 
 // Requests that one round of the loop has read are asked at the same instant: an answer to one of them counts for all.
@@ -486,23 +500,22 @@ bool HealthWatch::surely_doubted(Handle endpoint) const {
 // A request that has left a silent endpoint is not answered where it went either: perhaps it is slow itself, and blocks
 // one endpoint that handles one at a time after another. Of those no more are asked twice meanwhile.
 bool HealthWatch::requests_are_slow(const EndpointState& endpoint) const {
-  return !endpoint.order.concurrent() && std::ranges::find(slow_elsewhere_, endpoint.view) != slow_elsewhere_.end();
+  const auto found = slow_elsewhere_.find(endpoint.view.slot);
+  return !endpoint.order.concurrent() && found != slow_elsewhere_.end() && found->second >= slow_elsewhere_max;
 }
 
 // Nobody has asked its siblings meanwhile, where it gets nearly all requests: it is not doubted for that. But one that
 // waits there is asked elsewhere, so that there is something to compare with.
 void HealthWatch::ask_siblings() {
-  for (const auto& [slot, each] : unproven_) {
-    EndpointState* endpoint = core_.endpoints->find(each.endpoint);
-    if (endpoint == nullptr || endpoint->doubt != Doubt::none || each.requests < waiting_min) continue;
-    if (each.surprise < surely_doubtful || looked_at_ < endpoint->siblings_asked + siblings_interval) continue;
-    // What they are at work on will tell as much.
-    const auto at_work = [this](const EndpointState& sibling) {
-      return sibling.clients() > 0 || unproven_.contains(sibling.self.slot);
-    };
-    if (any_sibling(*endpoint, at_work)) continue;
+  for (const auto& [handle, kind] : unasked_) {
+    EndpointState* endpoint = core_.endpoints->find(handle);
+    if (endpoint == nullptr || endpoint->doubt != Doubt::none) continue;
+    if (looked_at_ < endpoint->siblings_asked + siblings_interval) continue;
+    // What they have just been asked will tell as much.
+    const auto asked = [this](const EndpointState& sibling) { return asked_lately_.contains(sibling.self.slot); };
+    if (any_sibling(*endpoint, asked)) continue;
     endpoint->siblings_asked = looked_at_;
-    move_one(*endpoint, true);
+    move_one(*endpoint, true, kind);
   }
 }
 
@@ -520,7 +533,7 @@ void HealthWatch::compare(Trials& trials, const EndpointState& endpoint) {
 
 // The last that came: one that handles requests one after another may work on the first, for as long as that takes.
 // `sure`: also one that is not overdue for its kind.
-void HealthWatch::move_one(const EndpointState& endpoint, bool sure) {
+void HealthWatch::move_one(const EndpointState& endpoint, bool sure, std::optional<lifecycle::RequestKind> of) {
   const Handle self = endpoint.self;  // it may leave for good with its last request
   const BackendView& view = core_.endpoints->view(endpoint.view);
   KnownTimes times(*this, endpoint.view);
@@ -532,7 +545,9 @@ void HealthWatch::move_one(const EndpointState& endpoint, bool sure) {
   };
   std::vector<Fit> fit;
   core_.exchanges->for_each([&](Handle handle, const Exchange& exchange) {
-    if (exchange.endpoint != endpoint.self || fit.size() == comparable_max) return;
+    if (exchange.endpoint != endpoint.self || (of && exchange.kind != *of)) return;
+    // A client that belongs there stays until there is a doubt.
+    if (endpoint.doubt == Doubt::none && Exchanges::bound_here(exchange)) return;
     if (!exchange.life.is(lifecycle::ExchangeLife::State::awaiting) || !wire::idempotent(exchange.method) ||
         !exchange.replayable || exchange.left_silence)
       return;
@@ -544,6 +559,7 @@ void HealthWatch::move_one(const EndpointState& endpoint, bool sure) {
     if (overdue) fit.push_back({exchange.asked, handle, *found->second});
   });
   std::ranges::sort(fit, std::ranges::greater{}, &Fit::asked);
+  if (fit.size() > comparable_max) fit.resize(comparable_max);
   for (const Fit& each : fit) {
     if (core_.exchanges->compare(self, each.exchange, each.plan)) return relieved(self, 1);
   }

@@ -33,13 +33,14 @@ Handle Exchanges::trial_for(Exchange& exchange, bool bound) {
   return trial->endpoint;
 }
 
+// Now. One that leaves does where no other is left.
 bool Exchanges::could_serve(const Exchange& exchange, Handle but) {
   const std::vector<Handle>& all = view_of(exchange).endpoints;
   return std::any_of(all.begin(), all.end(), [&](Handle handle) {
     const EndpointState* endpoint = core_.endpoints->find(handle);
     const bool tried = std::find(exchange.tried.begin(), exchange.tried.end(), handle) != exchange.tried.end();
     return endpoint != nullptr && handle != but && !tried && endpoint->weight > 0 &&
-           endpoint->standing() == Standing::chosen && core_.endpoints->has_room(*endpoint);
+           endpoint->standing() <= Standing::leaving && core_.endpoints->has_room(*endpoint);
   });
 }
 

@@ -55,9 +55,12 @@ void Exchanges::note_source(Exchange& exchange, const base::Address& client) {
 
 lifecycle::ClientKey Exchanges::key_of(const Exchange& exchange) {
   if (exchange.hash_key) return *exchange.hash_key | 1;
-  const bool bound =
-      exchange.applied != nullptr && exchange.applied->sticky && exchange.applied->sticky->bound == exchange.endpoint;
-  return bound ? exchange.applied->sticky->client | 1 : lifecycle::unbound;
+  return bound_here(exchange) ? exchange.applied->sticky->client | 1 : lifecycle::unbound;
+}
+
+bool Exchanges::bound_here(const Exchange& exchange) {
+  return exchange.applied != nullptr && exchange.applied->sticky &&
+         exchange.applied->sticky->bound == exchange.endpoint;
 }
 
 Handle Exchanges::named_endpoint(BackendView& view, const routes::StickyModel& sticky, const wire::Fields& fields) {

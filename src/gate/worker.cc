@@ -249,6 +249,11 @@ void Worker::on_round_end() {
   exchanges_.serve_held();
   clients_.read_queued();
   send_scheduled();
+  // Connections that have closed with their last frames have left room.
+  if (endpoints_.any_woken()) {
+    exchanges_.serve_held();
+    send_scheduled();
+  }
   // What broke meanwhile does not wait for the next round, which may be long in coming.
   if (end_broken()) send_scheduled();
   relief_.settle();

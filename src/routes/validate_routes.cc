@@ -104,7 +104,10 @@ class RouteChecks {
       if (is_unreserved(c)) wanted += c == '.' ? "\\." : std::string(1, c);
       if (!is_unreserved(c)) append_triplet(wanted, c);
     }
-    if (wanted == route.path.text || route.path.text.contains("(?i") || !has_one_reading(route)) return true;
+    // Alternatives may have both, classes have single characters, flags may not care about letters.
+    const bool plain = route.path.text.find_first_of("|[") == std::string::npos && !route.path.text.contains("\\%") &&
+                       !route.path.text.contains("(?");
+    if (wanted == route.path.text || !plain || !has_one_reading(route)) return true;
     refusals_.refuse(key, quoted(route.path.text) + " is not how requests are spelled when they are matched",
                      "write " + wanted);
     return false;

@@ -11,7 +11,8 @@ constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
 // Lines of a block have 64 or 76 characters, words of a comment fewer than this.
 constexpr std::size_t shortest_stray = 40;
 
-bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+bool is_capital(char c) { return c >= 'A' && c <= 'Z'; }
+bool is_small(char c) { return c >= 'a' && c <= 'z'; }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 std::string_view trimmed(std::string_view line) {
@@ -23,7 +24,9 @@ std::string_view trimmed(std::string_view line) {
 
 class Lines {
  public:
-  explicit Lines(std::string_view text) : rest_(text) {}
+  explicit Lines(std::string_view text) : rest_(text) {
+    if (rest_.starts_with(byte_order_mark)) rest_.remove_prefix(byte_order_mark.size());
+  }
 
   bool more() const { return !rest_.empty(); }
   // A lone carriage return ends a line too: else it would hide a block from us.
@@ -44,7 +47,7 @@ class Lines {
 
 // "-----BEGIN ..." and "-----END ...", also misspelt or cut; lines of dashes and words between dashes are comments.
 bool is_mark(std::string_view line) {
-  return line.starts_with(dashes) && line.size() > dashes.size() && is_letter(line[dashes.size()]);
+  return line.starts_with(dashes) && line.size() > dashes.size() && is_capital(line[dashes.size()]);
 }
 
 // The label in "-----BEGIN LABEL-----" for the word "BEGIN "; "" if the line is no such mark.
@@ -55,18 +58,17 @@ std::string_view label_of(std::string_view mark, std::string_view word) {
   return mark.substr(word.size(), mark.size() - word.size() - dashes.size());
 }
 
-// A fingerprint in hexadecimal digits is none.
+// It has characters of every sort: a fingerprint in hexadecimal digits, or the path of a file, is none.
 bool is_base64(std::string_view line) {
   while (line.ends_with('=')) line.remove_suffix(1);
-  const auto hexadecimal = [](char c) { return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); };
-  return line.size() >= shortest_stray && !std::ranges::all_of(line, hexadecimal) &&
-         std::ranges::all_of(line, [](char c) { return is_letter(c) || is_digit(c) || c == '+' || c == '/'; });
+  const auto belongs = [](char c) { return is_capital(c) || is_small(c) || is_digit(c) || c == '+' || c == '/'; };
+  return line.size() >= shortest_stray && std::ranges::all_of(line, belongs) && std::ranges::any_of(line, is_capital) &&
+         std::ranges::any_of(line, is_small) && std::ranges::any_of(line, is_digit);
 }
 
 }  // namespace
 
 std::expected<std::vector<std::string_view>, std::string> pem_labels(std::string_view text) {
-  if (text.starts_with(byte_order_mark)) return std::unexpected("a byte order mark, which hides its first block");
   std::vector<std::string_view> labels;
   bool inside = false;
   Lines lines(text);

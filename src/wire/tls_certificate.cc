@@ -30,7 +30,7 @@ int refuse_password(char*, int, int, void* was_asked) {
 constexpr auto bundle_kinds = {PEM_STRING_X509,         PEM_STRING_X509_OLD,     PEM_STRING_PKCS8INF,
                                PEM_STRING_RSA,          PEM_STRING_ECPRIVATEKEY, PEM_STRING_ECPARAMETERS,
                                PEM_STRING_DHPARAMS,     PEM_STRING_DHXPARAMS,    PEM_STRING_X509_REQ,
-                               PEM_STRING_X509_REQ_OLD, PEM_STRING_PUBLIC};
+                               PEM_STRING_X509_REQ_OLD, PEM_STRING_RSA_PUBLIC,   PEM_STRING_PUBLIC};
 
 // OpenSSL takes the first key and ignores the rest, so that a file that was replaced by half, or appended to, would
 // serve the former key.

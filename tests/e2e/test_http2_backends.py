@@ -266,6 +266,30 @@ def test_requests_share_connections(router, backend):
     assert len(service.streams) == 1
 
 
+def test_a_request_that_waits_for_a_connection_gets_the_place_of_one_that_went_away(router, backend):
+    """The last stream of a connection that takes no more is cancelled: the connection closes, and nothing else happens."""
+
+    def serve(stream, known):
+        if connection_number(stream, known) > 0:
+            return http2.naming("second")(stream, known)
+        peer = http2.Peer(stream.socket, client=False)
+        peer.wait_for(lambda: any(half.whole for half in peer.halves.values()))
+        peer.send_raw(http2.frame(http2.GOAWAY, payload=(1).to_bytes(4, "big") + bytes(4)) + http2.frame(http2.PING, payload=bytes(8)))
+        peer.wait_for(lambda: peer.pings_answered)  # it has seen both
+        known.requests.append(peer.halves[1])
+        peer.read_to_end()
+
+    service = backend(serve)
+    one = router(to(service, endpoint_limits={"connections": 1}, queue={"timeout": "10m"}))
+    with http2.dial(one.port()) as second:
+        with http2.dial(one.port()) as first:
+            first.ask()
+            service.wait_for_requests(1)
+            stream = second.ask()
+            wait_until(lambda: one.metric("ebbgate_requests_held") == 1, what="a held request")
+        assert bytes(second.answer(stream).body) == b"second"
+
+
 def test_a_graceful_goaway_of_an_endpoint_fails_nobody(router, backend):
     """Each connection serves ten requests, then says that it goes away, as servers with a limit of requests do."""
 

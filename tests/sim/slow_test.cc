@@ -370,6 +370,85 @@ TEST(Slow, FrozenEndpointWithNearlyAllTheWeightLosesItsGets) {
   }
 }
 
+// Those that leave still serve where the last one that stays is silent.
+TEST(Slow, FrozenEndpointLosesItsGetsToSiblingsThatLeave) {
+  for (const milliseconds gap : {milliseconds{50}, milliseconds{330}}) {
+    routes::BackendModel model = backend();
+    model.drain_deadline = minutes{2};
+    SmallWorld small(std::move(model), 2);
+    ask_every(small, milliseconds{10}, seconds{50}, gap, get());
+    small.at(seconds{20}, [&] {
+      small.site.set_standing(0, 1, Standing::leaving);
+      small.site.tell(0);
+    });
+    small.at(seconds{22}, [&] { small.process(0).fall_ill(Ill::frozen); });
+    small.run(seconds{60});
+    EXPECT_EQ(small.world.failure(), "");
+    for (const Exchange& exchange : small.ledger.all()) {
+      EXPECT_EQ(exchange.outcome, Outcome::answered);
+      EXPECT_LT(exchange.ended_at - exchange.sent_at, seconds{8});
+    }
+  }
+}
+
+// What else a sibling has been working on for long tells nothing of what it would answer.
+TEST(Slow, FrozenEndpointWithTheWeightLosesItsGetsAlsoWhereItsSiblingIsAtWork) {
+  routes::BackendModel model = backend();
+  model.response_timeout = minutes{10};
+  SmallWorld small(std::move(model), 2);
+  for (int i = 0; i < 2; ++i) small.ask(milliseconds{5}, {post(minutes{5})});
+  small.at(milliseconds{8}, [&] {
+    small.site.groups().front().endpoints[0].weight = 100;
+    small.site.tell(0);
+  });
+  ask_every(small, milliseconds{20}, seconds{45}, milliseconds{500}, get());
+  small.at(seconds{18}, [&] { small.process(0).fall_ill(Ill::frozen); });
+  small.run(seconds{50});
+  EXPECT_EQ(small.world.failure(), "");
+  for (const Exchange& exchange : small.ledger.all()) {
+    if (exchange.method != "GET") continue;
+    EXPECT_EQ(exchange.outcome, Outcome::answered);
+    EXPECT_LT(exchange.ended_at - exchange.sent_at, seconds{8});
+  }
+}
+
+// A client that is bound stays where nothing is doubted.
+TEST(Slow, BoundClientIsNotAskedElsewhereForAComparison) {
+  routes::BackendModel model = backend(routes::Balance::round_robin);
+  model.sticky = routes::StickyModel{.cookie = "SHOP"};
+  SmallWorld small(std::move(model), 2);
+  std::vector<Exchange> visit(40, get());
+  visit.push_back(get(seconds{6}));
+  for (const int start : {10, 14, 17, 19}) small.ask(milliseconds{start}, visit, {.pause = milliseconds{20}});
+  small.run(seconds{20});
+  EXPECT_EQ(small.world.failure(), "");
+  for (const Exchange& exchange : small.ledger.all()) EXPECT_EQ(exchange.executions, 1u);
+}
+
+// Some requests take long, at endpoints that answer others meanwhile. One of those must not keep a frozen one from
+// trials.
+TEST(Slow, RequestsThatAreSlowElsewhereHideNoFrozenEndpoint) {
+  std::size_t failed = 0;
+  for (const int gap : {100, 250, 500}) {
+    for (std::uint64_t seed = 1; seed <= 15; ++seed) {
+      SmallWorld small(backend(), 3, {}, 1, seed);
+      base::Rng rng(seed);
+      for (Duration at = milliseconds{10}; at < seconds{180}; at += milliseconds{gap}) {
+        const bool slow = rng.below(1000) < 10;
+        small.ask(at, {get(slow ? milliseconds{10'000 + rng.below(10'000)} : milliseconds{20})});
+      }
+      small.at(seconds{90}, [&] { small.process(0).fall_ill(Ill::frozen); });
+      bool over = false;
+      small.world.at(Instant{seconds{240}}, [&over] { over = true; });
+      while (!over) small.world.step();
+      failed += static_cast<std::size_t>(std::ranges::count_if(small.ledger.all(), [](const Exchange& exchange) {
+        return exchange.plan.think < seconds{1} && exchange.outcome != Outcome::answered;
+      }));
+    }
+  }
+  EXPECT_EQ(failed, 0u);
+}
+
 // Slow and quick requests of one kind, at endpoints that handle one at a time: requests that run twice must not block
 // so much that others fail.
 TEST(Slow, SlowRequestsOfOneKindAtSerialEndpointsFailNoOther) {

@@ -229,10 +229,14 @@ TEST(TlsBuild, SaysInWhichLineAFileIsBroken) {
   const std::string half = key.pem().substr(0, 40);
   EXPECT_THAT(refusal_of_key("# one\r\n" + key.pem() + half + "\n" + key.pem(), key),
               HasSubstr("shop.key has a PRIVATE KEY block without its END line (line 9); "));
+}
+
+TEST(TlsBuild, TakesFilesWithAByteOrderMark) {
+  const TestKey key = TestKey::ecdsa();
   CertificateSource given = source(key, {}, "shop.pem");
-  given.certificate_pem = "\xEF\xBB\xBF" + given.certificate_pem + given.certificate_pem;
-  EXPECT_THAT(refusal({.certificates = {given}}),
-              HasSubstr("shop.pem has a byte order mark, which hides its first block; "));
+  given.certificate_pem = "\xEF\xBB\xBF" + given.certificate_pem;
+  given.key_pem = "\xEF\xBB\xBF" + given.key_pem;
+  built({.certificates = {given}});
 }
 
 TEST(TlsBuild, TakesAKeyBehindItsParametersAndAComment) {
@@ -256,7 +260,8 @@ TEST(TlsBuild, TakesOneFileWithCertificateAndKey) {
 
 TEST(TlsBuild, TakesACertificateBesideParametersAndItsRequest) {
   CertificateSource given = source(TestKey::ecdsa(), {}, "shop.pem");
-  for (const char* kind : {"DH PARAMETERS", "X9.42 DH PARAMETERS", "CERTIFICATE REQUEST", "PUBLIC KEY"}) {
+  for (const char* kind :
+       {"DH PARAMETERS", "X9.42 DH PARAMETERS", "CERTIFICATE REQUEST", "PUBLIC KEY", "RSA PUBLIC KEY"}) {
     given.certificate_pem +=
         std::string("-----BEGIN ") + kind + "-----\nBggqhkjOPQMBBw==\n-----END " + kind + "-----\n";
   }
