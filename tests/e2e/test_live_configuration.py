@@ -1,6 +1,7 @@
 """The file changes, the router follows, connections do not notice; or it refuses, and nothing changes."""
 
 import copy
+import itertools
 import os
 import pathlib
 import resource
@@ -208,8 +209,10 @@ def test_change_that_a_worker_cannot_carry_out_is_refused_whole(router, backend)
     wait_until(lambda: one.get().body == b"a" and all(map(refused, ports)), what="the way back")
     generation = one.metric("ebbgate_config_generation")
     limits = resource.prlimit(one.process.pid, resource.RLIMIT_NOFILE)
-    used = max(map(int, os.listdir(f"/proc/{one.process.pid}/fd")))
-    resource.prlimit(one.process.pid, resource.RLIMIT_NOFILE, (used + 10, limits[1]))
+    used = set(map(int, os.listdir(f"/proc/{one.process.pid}/fd")))
+    # The limit is one of numbers, and a connection made while all listeners were open has a high one.
+    free = (number for number in itertools.count() if number not in used)
+    resource.prlimit(one.process.pid, resource.RLIMIT_NOFILE, (next(itertools.islice(free, 10, None)), limits[1]))
     assert "Too many open files" in refusal(2)
     resource.prlimit(one.process.pid, resource.RLIMIT_NOFILE, limits)
     check_that_nothing_changed()
