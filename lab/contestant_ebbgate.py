@@ -15,8 +15,10 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 BINARY = pathlib.Path(os.environ.get("EBBGATE", ROOT / "build" / "ebbgate"))
 # What a careful user writes; everything else is the default.
 SERVICE = {"sticky": {"cookie": "ebb"}, "health": {"http": "/healthz"}}
-DEFAULTS_ONLY = ("slow", "unchecked")  # families that write nothing
+DEFAULTS_ONLY = ("slow", "unchecked", "streams-unchecked")  # families that write nothing
 FOR_FAMILY = {"slow-start": {"slow_start": "5s"}, "tunnels": {"drain": {"deadline": "5s"}},
+              # Each pod gets its third of the few requests, however many streams it has.
+              "streams": {"balance": "round_robin"}, "streams-unchecked": {"balance": "round_robin"},
               # The limit is each worker's; the scene's clients count on one worker.
               "disabled": {"drain": {"deadline": "8s"}, "endpoint_limits": {"requests": LIMIT}}}
 # All clients of the million have one address, as behind a load balancer.

@@ -58,7 +58,8 @@ def death(stage, kind, checked=True, busy=False, streams=False, light=False):
     fault = DEATHS[kind][1]
     stage.reborn = {}
     classes = STREAMS if streams else LIGHT if light else HUSHED
-    victim = stage.open(REPLICAS, classes, "deaths" if checked else "unchecked", settle=LIGHT_SETTLE_SECONDS if light else 3,
+    family = "streams" if streams else "deaths"
+    victim = stage.open(REPLICAS, classes, family if checked else "streams-unchecked" if streams else "unchecked", settle=LIGHT_SETTLE_SECONDS if light else 3,
                         pod_options={"idle": IDLE_MILLISECONDS} if streams else None, pause_seconds=HUSH_SECONDS)[0]
     with stage.busy() if busy else contextlib.nullcontext():
         time.sleep(1)
