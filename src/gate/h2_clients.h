@@ -38,7 +38,7 @@ class H2Clients : public Front {
   void on_received(ClientConnection& client, base::Slice bytes);
   void on_drained(ClientConnection& client);
   void on_timer(ClientConnection& client);
-  void end_streams(ClientConnection& client, base::Cause cause);  // its clients are gone
+  void end_streams(ClientConnection& client, base::Cause cause);  // as if their client had left
   void go_away(base::Cause cause);
   // What the events of this round have produced leaves in one piece per connection. False: there was nothing.
   bool send_scheduled();

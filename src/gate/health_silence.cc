@@ -36,7 +36,7 @@ constexpr base::Duration trial_interval = std::chrono::seconds{1};          // o
 constexpr base::Duration trial_interval_unheard = std::chrono::seconds{4};  // while several are still awaited
 constexpr std::uint32_t unheard_min = Witnesses::per_endpoint_max / 2;
 constexpr base::Duration siblings_interval = std::chrono::seconds{4};
-constexpr std::uint32_t slow_elsewhere_max = 2;
+constexpr std::uint32_t slow_elsewhere_max = 2;  // one alone would hide a frozen endpoint that is not known well
 constexpr base::Duration trial_wait = std::chrono::milliseconds{150};  // for a request to try it with
 constexpr std::size_t trials_max = 4;                                  // at a time, before
 constexpr std::size_t comparable_max = 16;                             // requests that are looked at for a comparison
@@ -497,8 +497,8 @@ bool HealthWatch::surely_doubted(Handle endpoint) const {
          known->second.requests >= waiting_min;
 }
 
-// A request that has left a silent endpoint is not answered where it went either: perhaps it is slow itself, and blocks
-// one endpoint that handles one at a time after another. Of those no more are asked twice meanwhile.
+// Two requests that have left a silent endpoint are not answered where they went either: perhaps they are slow
+// themselves, and block one endpoint that handles one at a time after another. Such endpoints get no trial meanwhile.
 bool HealthWatch::requests_are_slow(const EndpointState& endpoint) const {
   const auto found = slow_elsewhere_.find(endpoint.view.slot);
   return !endpoint.order.concurrent() && found != slow_elsewhere_.end() && found->second >= slow_elsewhere_max;
