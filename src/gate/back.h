@@ -40,8 +40,10 @@ class Back {
                                           const BackendTarget& target) = 0;
 
   // The request, step by step, gathered in `out` until flush(). `head` is in the form of HTTP/1; `whole`: nothing
-  // follows it. False: it cannot be sent this way (an upgrade that the endpoint does not know).
-  virtual bool add_head(base::Handle end, const base::Slice& head, bool whole, base::Chain& out) = 0;
+  // follows it; `method`: of the request, on which the framing of the response depends. False: it cannot be sent this
+  // way (an upgrade that the endpoint does not know).
+  virtual bool add_head(base::Handle end, const base::Slice& head, wire::Method method, bool whole,
+                        base::Chain& out) = 0;
   virtual void add_payload(base::Handle end, const base::Slice& payload, wire::Framing framing, base::Chain& out) = 0;
   virtual void add_end(base::Handle end, std::string_view trailers, wire::Framing framing, base::Chain& out) = 0;
   virtual void flush(base::Handle end, base::Chain&& out) = 0;
@@ -57,8 +59,13 @@ class Back {
   virtual void receive(base::Handle end, reactor::Receive mode) = 0;
   virtual bool reused(base::Handle end) = 0;        // it had served before
   virtual bool has_deadline(base::Handle end) = 0;  // it ends a connection attempt by itself
+  virtual bool unanswered(base::Handle end) = 0;    // the endpoint's host has not answered the connection attempt
+  virtual base::Handle connection_of(base::Handle end) const = 0;  // invalid: `end` is not of one
+  // Of the response's body, bytes that are still to come; UINT64_MAX: not known. 0 also where nobody needs to know.
+  virtual std::uint64_t body_left(base::Handle end) = 0;
+  virtual void pumped(base::Handle end, std::uint64_t bytes) = 0;  // the kernel has moved them there
 
-  // The exchange is over. `keep`: the response was whole and lets the connection be used again.
+  // The exchange is over. `keep`: request and response were whole.
   virtual void release(base::Handle end, bool keep) = 0;
   virtual void cancel(base::Handle end, base::Cause cause) = 0;
   // Another exchange waits for the answer now. False: it is over, and nothing will come.

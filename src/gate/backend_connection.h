@@ -12,6 +12,8 @@
 #include "lifecycle/backend_connection.h"
 #include "lifecycle/idle_budget.h"
 #include "reactor/reactor.h"
+#include "wire/h1_body.h"
+#include "wire/h1_head.h"
 #include "wire/tls.h"
 
 namespace ebb::gate {
@@ -26,6 +28,15 @@ struct SecureBackendLayer {
   wire::TlsSession session;
   TlsReplies replies;
   base::Instant held_since{};  // output that waits for the rest of the endpoint's message, see TlsSession::held()
+};
+
+// What is read of an HTTP/1 endpoint's answer.
+struct H1Answer {
+  wire::Method asked = wire::Method::other;
+  bool heard = false;     // a byte of it has come
+  bool has_head = false;  // the final one has been read
+  bool keeps = true;      // it lets the connection be used again
+  wire::BodyReader body;
 };
 
 struct BackendConnection : base::ListNode<IdleTag> {
@@ -51,6 +62,7 @@ struct BackendConnection : base::ListNode<IdleTag> {
   std::optional<std::uint64_t> delivered;            // when its FIN came: what the endpoint had received by then
   base::Slice preface;                               // until it is connected: the header of the PROXY protocol
   base::Chain input;                                 // HTTP/1: received, not yet understood: a partial head
+  H1Answer answer;                                   // HTTP/1: to the request that it carries
   std::unique_ptr<SecureBackendLayer> secure;
   std::unique_ptr<H2BackendSession> h2;
 };

@@ -1,6 +1,7 @@
 #include "gate/backends.h"
 
 #include "gate/exchanges.h"
+#include "gate/gather.h"
 #include "gate/h2_backends.h"
 #include "gate/health.h"
 #include "gate/payload.h"
@@ -81,7 +82,9 @@ base::Result<Handle> Backends::connect(Handle endpoint_handle, const BackendTarg
   return self;
 }
 
-bool Backends::add_head(Handle, const base::Slice& head, bool, base::Chain& out) {
+bool Backends::add_head(Handle end, const base::Slice& head, wire::Method method, bool, base::Chain& out) {
+  EBB_FIND(connection, find(end), false);
+  connection.answer = {.asked = method};
   out.push(head);
   return true;
 }
@@ -204,6 +207,16 @@ bool Backends::has_deadline(Handle end) {
   return connection != nullptr && connection->timer.armed();
 }
 
+bool Backends::unanswered(Handle end) {
+  const BackendConnection* connection = find(end);
+  return connection != nullptr && connection->life.is(State::connecting);
+}
+
+std::uint64_t Backends::body_left(Handle end) {
+  EBB_FIND(connection, find(end), 0);
+  return connection.answer.body.remaining();
+}
+
 bool Backends::acknowledges(const BackendConnection& connection) {
   const auto facts = core_.reactor.tcp_facts(connection.socket);
   return facts && (facts->unacknowledged == 0 || facts->timeouts == 0);
@@ -215,7 +228,8 @@ void Backends::release(Handle handle, bool keep) {
   EBB_FIND(endpoint, core_.endpoints->find(connection.endpoint), close(handle, Cause::internal));
   connection.exchange = {};
   connection.served += 1;
-  if (!keep) return close(handle, Cause::close_requested);
+  // What came behind the response was not asked for.
+  if (!keep || !connection.answer.keeps || !connection.input.empty()) return close(handle, Cause::close_requested);
   if (core_.stopping) return close(handle, Cause::shutdown);
   if (endpoint.draining()) return close(handle, endpoint.drain_cause());
   if (connection.for_one) return close(handle, Cause::close_requested);
@@ -361,7 +375,74 @@ void Backends::take_plain(BackendConnection& connection, base::Slice bytes) {
   if (connection.h2) return core_.h2_backends->on_received(connection, std::move(bytes));
   // An endpoint that speaks without being asked (RFC 9112 9.2: some send 408 before they close) is not used again.
   if (connection.life.is(State::idle)) return close(connection.self, Cause::backend_bad_response);
-  core_.exchanges->on_response_bytes(connection.exchange, connection.input, std::move(bytes));
+  const Handle exchange = connection.exchange;
+  if (connection.life.is(State::tunnelling)) {
+    return core_.exchanges->on_tunnel_bytes_from_backend(exchange, std::move(bytes));
+  }
+  connection.answer.heard = true;
+  core_.exchanges->on_heard(exchange);
+  connection.input.push(std::move(bytes));
+  if (connection.answer.has_head || read_heads(connection)) read_body(connection);
+}
+
+// False: there is no body to read, or not yet.
+bool Backends::read_heads(BackendConnection& connection) {
+  const wire::HeadLimits limits = core_.head_limits();
+  const Handle exchange = connection.exchange;
+  base::Chain& input = connection.input;
+  while (!input.empty()) {
+    if (input.slices() > 1) gather(core_.reactor.blocks(), input, limits.head_bytes);
+    wire::ResponseHead& head = core_.response;
+    const wire::Parsed parsed = wire::parse_response(input.front().view(), limits, connection.answer.asked, head);
+    if (parsed.status == wire::Parsed::Status::incomplete) {
+      gather(core_.reactor.blocks(), input, limits.head_bytes);
+      break;
+    }
+    if (parsed.status == wire::Parsed::Status::refused) {
+      fail(connection, Cause::backend_bad_response);
+      return false;
+    }
+    // What lies behind the head must be in place before a tunnel takes it; the head's views end with these bytes.
+    const base::Slice head_bytes = input.front();
+    input.drop_front(parsed.consumed);
+    if (!head.interim()) {
+      connection.answer.has_head = true;
+      connection.answer.keeps = head.keep_alive && head.framing != wire::Framing::until_close;
+      connection.answer.body = wire::BodyReader(head.framing, head.content_length);
+    }
+    core_.exchanges->on_response_head(exchange, head);
+    // The exchange may have ended it, or made a tunnel of it.
+    if (!connection.life.is(State::leased)) return false;
+    if (connection.answer.has_head) return true;
+  }
+  core_.exchanges->flush_response(exchange);
+  return false;
+}
+
+void Backends::read_body(BackendConnection& connection) {
+  const Handle exchange = connection.exchange;
+  base::Chain& input = connection.input;
+  wire::BodyReader& body = connection.answer.body;
+  bool broken = false;
+  while (!input.empty() && !body.complete() && !broken) {
+    const base::Slice& front = input.front();
+    const wire::BodyReader::Step step = body.next(front.view());
+    broken = step.status == wire::BodyReader::Step::Status::refused;
+    if (step.payload_size > 0) {
+      core_.exchanges->on_response_payload(exchange, front, step.payload_at, step.payload_size);
+    }
+    if (!broken) input.drop_front(step.consumed);
+  }
+  if (body.complete()) return core_.exchanges->on_response_whole(exchange, body.trailers());
+  core_.exchanges->flush_response(exchange);
+  if (broken && connection.life.is(State::leased)) fail(connection, Cause::backend_bad_response);
+}
+
+void Backends::on_pumped(Handle handle, std::uint64_t moved, bool done) {
+  BackendConnection* connection = connections_.find(handle);
+  if (connection == nullptr || !core_.exchanges->on_response_pumped(connection->exchange, moved)) return;
+  connection->answer.body.skip(moved);
+  if (done) core_.exchanges->on_response_whole(connection->exchange, {});
 }
 
 void Backends::on_peer_finished(Handle handle) {
@@ -376,8 +457,12 @@ void Backends::on_peer_finished(Handle handle) {
   if (connection->h2) {
     return close(handle, connection->h2->busy() == 0 ? Cause::backend_idle_closed : Cause::backend_closed);
   }
-  core_.exchanges->on_backend_finished(connection->exchange,
-                                       lifecycle::delivery(connection->delivered, connection->request_at));
+  if (connection->life.is(State::tunnelling)) return core_.exchanges->on_tunnel_end_from_backend(connection->exchange);
+  const H1Answer& answer = connection->answer;
+  if (answer.has_head && answer.body.framing() == wire::Framing::until_close) {
+    return core_.exchanges->on_response_whole(connection->exchange, {});
+  }
+  fail(*connection, answer.heard ? Cause::backend_truncated : Cause::backend_closed);
 }
 
 void Backends::note_fin(BackendConnection& connection) {

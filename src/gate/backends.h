@@ -21,7 +21,7 @@ class Backends : public Back {
 
   base::Handle lease(EndpointState& endpoint, base::Handle exchange, bool look) override;
   base::Result<base::Handle> open(base::Handle endpoint, base::Handle exchange, const BackendTarget& target) override;
-  bool add_head(base::Handle end, const base::Slice& head, bool whole, base::Chain& out) override;
+  bool add_head(base::Handle end, const base::Slice& head, wire::Method method, bool whole, base::Chain& out) override;
   void add_payload(base::Handle end, const base::Slice& payload, wire::Framing framing, base::Chain& out) override;
   void add_end(base::Handle end, std::string_view trailers, wire::Framing framing, base::Chain& out) override;
   void flush(base::Handle end, base::Chain&& out) override;
@@ -32,6 +32,10 @@ class Backends : public Back {
   void receive(base::Handle end, reactor::Receive mode) override;
   bool reused(base::Handle end) override;
   bool has_deadline(base::Handle end) override;
+  bool unanswered(base::Handle end) override;
+  base::Handle connection_of(base::Handle end) const override { return end; }
+  std::uint64_t body_left(base::Handle end) override;
+  void pumped(base::Handle end, std::uint64_t bytes) override;
   void release(base::Handle end, bool keep) override;
   void cancel(base::Handle end, base::Cause cause) override { close(end, cause); }
   bool hand_over(base::Handle end, base::Handle exchange) override;
@@ -56,9 +60,8 @@ class Backends : public Back {
   std::size_t unsent(const BackendConnection& connection) const {
     return core_.reactor.unsent(connection.socket) + held(connection);
   }
-  bool acknowledges(const BackendConnection& connection);     // the endpoint's kernel, if not the endpoint
-  void pumped(base::Handle connection, std::uint64_t bytes);  // the kernel has moved them there
-  void multiplexed(BackendConnection& connection);            // it has begun to carry streams
+  bool acknowledges(const BackendConnection& connection);  // the endpoint's kernel, if not the endpoint
+  void multiplexed(BackendConnection& connection);         // it has begun to carry streams
   void close(base::Handle connection, base::Cause cause, reactor::CloseMode mode = reactor::CloseMode::drop);
   void close_idle(EndpointState& endpoint, base::Cause cause);
   void close_all(base::Cause cause);
@@ -69,6 +72,7 @@ class Backends : public Back {
   void on_received(base::Handle connection, base::Slice bytes);
   void on_peer_finished(base::Handle connection);
   void on_drained(base::Handle connection);
+  void on_pumped(base::Handle connection, std::uint64_t moved, bool done);
   void on_failed(base::Handle connection, const base::Error& error);
   void on_timer(base::Handle connection);
   // False: its time to be established is over, with TLS and HTTP/2 too.
@@ -101,6 +105,8 @@ class Backends : public Back {
   void fail(BackendConnection& connection, base::Cause cause);
   bool take_cipher(BackendConnection& connection, base::Slice bytes, base::Chain& plain);
   void take_plain(BackendConnection& connection, base::Slice bytes);
+  bool read_heads(BackendConnection& connection);
+  void read_body(BackendConnection& connection);
   void leave_pool(BackendConnection& connection);
 
   Core& core_;

@@ -118,10 +118,10 @@ void Clients::take_plain(ClientConnection& client, Slice bytes) {
       }
       return read_head(client);
     case State::serving:
-      if (client.input.empty() && core_.exchanges->wants_request_bytes(client.exchange)) {
+      if (client.input.empty() && !client.body.complete()) {
         Chain rest;
         rest.push(std::move(bytes));
-        core_.exchanges->on_request_bytes(client.exchange, rest);
+        take_body(client, rest);
         // Refused midway: the rest is thrown away, and so is what follows. Unread, it would make a reset of the close,
         // which destroys the answer (RFC 9112 9.6).
         if (client.life.is(State::lingering)) return;
@@ -169,12 +169,41 @@ void Clients::read_head(ClientConnection& client) {
   client.timer.disarm();
   client.minor = core_.request.minor;
   client.wants_keep = core_.request.keep_alive;
+  client.body = wire::BodyReader(core_.request.framing, core_.request.content_length);
   client.exchange = core_.exchanges->begin(*this, client.self, core_.request);
   const Handle exchange = client.exchange;
   client.input.drop_front(parsed.consumed);
-  if (!client.input.empty()) core_.exchanges->on_request_bytes(exchange, client.input);
+  if (!client.input.empty() && !client.body.complete()) take_body(client, client.input);
   core_.exchanges->start(exchange);
   if (client.life.is(State::serving) && !client.input.empty()) core_.reactor.receive(client.socket, Receive::paused);
+}
+
+// Takes what belongs to the request's body and leaves the rest.
+void Clients::take_body(ClientConnection& client, Chain& bytes) {
+  const Handle exchange = client.exchange;
+  wire::BodyReader& body = client.body;
+  while (!bytes.empty() && !body.complete()) {
+    const Slice& front = bytes.front();
+    const wire::BodyReader::Step step = body.next(front.view());
+    if (step.status == wire::BodyReader::Step::Status::refused) return core_.exchanges->on_request_broken(exchange);
+    // It may have been too much, and the exchange is over.
+    if (!core_.exchanges->on_request_payload(exchange, front, step.payload_at, step.payload_size)) return;
+    bytes.drop_front(step.consumed);
+  }
+  if (body.complete()) return core_.exchanges->on_request_whole(exchange, body.trailers());
+  core_.exchanges->on_request_moved(exchange);
+}
+
+std::uint64_t Clients::body_left(Handle end) {
+  EBB_FIND(client, find(end), 0);
+  return client.body.remaining();
+}
+
+void Clients::on_pumped(Handle handle, std::uint64_t moved, bool done) {
+  ClientConnection* client = connections_.find(handle);
+  if (client == nullptr || !core_.exchanges->on_request_pumped(client->exchange, moved)) return;
+  client->body.skip(moved);
+  if (done) core_.exchanges->on_request_whole(client->exchange, {});
 }
 
 wire::Preface Clients::preface_of(ClientConnection& client) {

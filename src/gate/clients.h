@@ -15,6 +15,7 @@
 #include "gate/tls_replies.h"
 #include "lifecycle/client_connection.h"
 #include "wire/client_hello.h"
+#include "wire/h1_body.h"
 #include "wire/h2_preface.h"
 
 namespace ebb::gate {
@@ -69,6 +70,7 @@ struct ClientConnection {
   std::unique_ptr<SecureLayer> secure;
   std::unique_ptr<H2ClientSession> h2;
   base::Chain input;                       // received, not consumed: a partial head, or pipelined requests
+  wire::BodyReader body;                   // HTTP/1: of the request in hand
   std::size_t encoder_bytes = 0;           // memory of the encoders of its responses
   std::unique_ptr<WaitingClient> waiting;  // of IdleClients, where something is limited
 
@@ -92,6 +94,9 @@ class Clients : public Front {
   base::Backlog backlog(base::Handle end) override;
   bool stuck(base::Handle end, std::size_t share) override;
   std::size_t sharing(base::Handle) override { return 1; }
+  std::uint64_t body_left(base::Handle end) override;
+  bool takes_trailers(base::Handle) override { return false; }  // its client has asked for none
+  bool success_opens_tunnel() const override { return false; }
   reactor::Receive bulk() const override { return core_.bulk(); }
   void receive(base::Handle end, reactor::Receive mode) override;
   void release(base::Handle end, bool request_whole) override;
@@ -131,6 +136,7 @@ class Clients : public Front {
   void on_peer_finished(base::Handle client);
   void on_end_in_sight(base::Handle client);
   void on_drained(base::Handle client);
+  void on_pumped(base::Handle client, std::uint64_t moved, bool done);
   void on_failed(base::Handle client, const base::Error& error);
   void on_timer(base::Handle client);
 
@@ -172,6 +178,7 @@ class Clients : public Front {
   void begin_h2(ClientConnection& client);
   bool take_cipher(ClientConnection& client, base::Slice bytes, base::Chain& plain);
   void read_head(ClientConnection& client);
+  void take_body(ClientConnection& client, base::Chain& bytes);
   void refuse(ClientConnection& client, base::Cause cause, const char* why);
   std::size_t send_own(ClientConnection& client, const OwnAnswer& answer, bool keep);
   void queue(ClientConnection& client);

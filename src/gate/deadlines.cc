@@ -6,7 +6,6 @@
 
 #include "gate/endpoints.h"
 #include "gate/exchanges.h"
-#include "gate/h2_clients.h"
 #include "gate/own_answer.h"
 
 namespace ebb::gate {
@@ -121,10 +120,9 @@ bool Exchanges::end_if_overdue(Exchange& exchange) {
   return true;
 }
 
-// A response of gRPC that has begun: its trailers. They cannot come instead of a body whose length is known.
+// A response of gRPC that has begun: its trailers.
 bool Exchanges::has_place_for_status(const Exchange& exchange) const {
-  return exchange.grpc && response_has_begun(exchange) && exchange.front == core_.h2_clients &&
-         exchange.response_body.framing() == wire::Framing::chunked;
+  return exchange.grpc && response_has_begun(exchange) && exchange.front->takes_trailers(exchange.client);
 }
 
 void Exchanges::end_call(Exchange& exchange, Cause cause) {

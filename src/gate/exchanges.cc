@@ -161,8 +161,8 @@ Handle Exchanges::begin(Front& front, Handle client_end, const wire::RequestHead
   exchange.grpc = head.method == wire::Method::post && is_grpc(head.fields);
   exchange.kind = kind_of(exchange.route, head, exchange.grpc);
   exchange.framing = head.framing;
-  exchange.request_body = wire::BodyReader(head.framing, head.content_length);
-  exchange.request_whole = exchange.request_body.complete();
+  exchange.request_whole =
+      head.framing == wire::Framing::none || (head.framing == wire::Framing::length && head.content_length == 0);
   if (core_.log_format != observe::LogFormat::off) {
     exchange.started_wall = core_.reactor.clock().wall();
     keep_text(exchange, head);

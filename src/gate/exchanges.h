@@ -29,7 +29,6 @@
 #include "lifecycle/exchange.h"
 #include "lifecycle/retry.h"
 #include "lifecycle/surprise.h"
-#include "wire/h1_body.h"
 #include "wire/websocket_frames.h"
 
 namespace ebb::gate {
@@ -95,10 +94,7 @@ struct Exchange {
   base::Chain kept;                             // payload that was sent, for a replay
   std::string trailers;
   const routes::FieldEdits* request_edits = nullptr;  // of the route or its share, made on the head and the trailers
-  wire::BodyReader request_body;                      // an HTTP/1 client's
-  wire::BodyReader response_body;                     // an HTTP/1 endpoint's
   base::Chain to_client;                              // gathered for one send
-  bool keep_backend = true;                           // what the response says about the endpoint's connection
   std::uint64_t interim_bytes = 0;                    // of 1xx heads before it, of all tries
 
   // For the record.
@@ -139,14 +135,16 @@ class Exchanges {
                            std::string_view server_name);
   void start(base::Handle exchange);
 
-  // From an HTTP/1 client: takes what belongs to the body and leaves the rest.
-  bool wants_request_bytes(base::Handle exchange);
-  void on_request_bytes(base::Handle exchange, base::Chain& bytes);
-  // From an HTTP/2 client.
-  void on_request_payload(base::Handle exchange, base::Slice payload);  // on_request_moved() after the last of a batch
+  // From the client. on_request_moved() after the last payload of a batch, or on_request_whole() after the last of all.
+  // False: it takes no more.
+  bool on_request_payload(base::Handle exchange, const base::Slice& source, std::uint32_t at, std::uint32_t size);
   void on_request_moved(base::Handle exchange);
   void on_request_whole(base::Handle exchange, std::string_view trailers);
-  // From either. `half_closes`: such a client may still wait for its answer.
+  void on_request_broken(base::Handle exchange);
+  // The kernel has moved payload. False: of an exchange before this one.
+  bool on_request_pumped(base::Handle exchange, std::uint64_t moved);
+  bool on_response_pumped(base::Handle exchange, std::uint64_t moved);
+  // `half_closes`: such a client may still wait for its answer.
   void on_client_finished(base::Handle exchange, bool half_closes);
   bool ends_with_client(base::Handle exchange);  // it is not, and will not be, a tunnel whose halves end apart
   void on_client_left(base::Handle exchange, base::Cause cause);
@@ -156,15 +154,15 @@ class Exchanges {
   void on_leased(base::Handle exchange, Back& back, base::Handle backend);
   void on_moved(base::Handle exchange, Back& back, base::Handle backend);  // still connecting, but by other means
   void on_backend_full(base::Handle exchange);  // connecting: what came of it has no room for this one
-  // From an HTTP/1 endpoint.
-  void on_response_bytes(base::Handle exchange, base::Chain& input, base::Slice bytes);
-  void on_backend_finished(base::Handle exchange, lifecycle::Delivery delivery);
-  // From an HTTP/2 endpoint; flush_response() after the last of a batch.
+  // From the endpoint. flush_response() after the last of a batch.
+  void on_heard(base::Handle exchange);  // before all that came with one receive
   void on_response_head(base::Handle exchange, const wire::ResponseHead& head);
-  void on_response_payload(base::Handle exchange, base::Slice payload);
+  void on_response_payload(base::Handle exchange, const base::Slice& source, std::uint32_t at, std::uint32_t size);
   void on_response_whole(base::Handle exchange, std::string_view trailers);
   void flush_response(base::Handle exchange);
-  // From either. Its connection or stream is over already.
+  void on_tunnel_bytes_from_backend(base::Handle exchange, base::Slice bytes);
+  void on_tunnel_end_from_backend(base::Handle exchange);
+  // Its connection or stream is over already.
   void on_backend_failed(base::Handle exchange, base::Cause cause,
                          lifecycle::Delivery delivery = lifecycle::Delivery::unknown);
   void on_backend_drained(base::Handle exchange);
@@ -184,7 +182,6 @@ class Exchanges {
   bool compare(base::Handle endpoint, base::Handle exchange, const lifecycle::TrialPlan& plan);
   static bool bound_here(const Exchange& exchange);  // its client belongs to its endpoint, by a cookie
 
-  void on_pumped(base::Handle exchange, OwnerKind from, std::uint64_t moved, bool done);
   void on_timer(base::Handle exchange);
 
   // A request that never became an exchange is recorded as well, with its head if that could be read.
@@ -346,7 +343,6 @@ class Exchanges {
   // request_path.cc
   void send_request(Exchange& exchange);
   bool add_request_payload(Exchange& exchange, const base::Slice& source, std::uint32_t at, std::uint32_t size);
-  bool take_request_body(Exchange& exchange, base::Chain& bytes);
   static void forget_request(Exchange& exchange);
   void request_arrived(Exchange& exchange);
   void request_moved(Exchange& exchange);
@@ -356,13 +352,9 @@ class Exchanges {
   // response_path.cc
   void note_first_byte(Exchange& exchange);
   void note_comparison(Exchange& exchange);
-  bool read_response_heads(Exchange& exchange, base::Chain& input);
   bool too_many_interim(Exchange& exchange, const wire::ResponseHead& head) const;
-  enum class AfterHead : std::uint8_t { more_heads, body, over };
   const wire::ResponseHead* with_changes(Exchange& exchange, const wire::ResponseHead& received);
-  AfterHead take_response_head(Exchange& exchange, const wire::ResponseHead& received);
   void learn_from_answer(const Exchange& exchange, const wire::ResponseHead& head);
-  void take_response_body(Exchange& exchange, base::Chain& input);
   bool may_compress(const Exchange& exchange);
   void begin_compression(Exchange& exchange);
   void end_compression(Exchange& exchange);
@@ -373,12 +365,11 @@ class Exchanges {
   bool flush(Exchange& exchange);
   void response_moved(Exchange& exchange);
   bool pump_response(Exchange& exchange);
-  void complete(Exchange& exchange, bool clean);
+  void complete(Exchange& exchange);
   void cut_short(Exchange& exchange, base::Cause cause);
 
   // tunnel.cc
   void become_tunnel(Exchange& exchange, Event event);
-  void on_tunnel_bytes_from_backend(Exchange& exchange, base::Slice bytes);
   void tunnel_finished(Exchange& exchange, OwnerKind side);
   void close_tunnel(Exchange& exchange, base::Cause cause);
   void say_goodbye(Exchange& exchange);

@@ -57,10 +57,16 @@ class Front {
   // Exchanges that share the client's buffers, this one among them.
   virtual std::size_t sharing(base::Handle end) = 0;
   virtual reactor::Receive bulk() const = 0;  // how a long response is best received for it
+  // Of the request's body, bytes that are still to come; UINT64_MAX: not known. 0 also where nobody needs to know.
+  virtual std::uint64_t body_left(base::Handle end) = 0;
   // How the request's body is received from now on.
   virtual void receive(base::Handle end, reactor::Receive mode) = 0;
   // The response is complete: what the client does next is no matter of this exchange.
   virtual void release(base::Handle end, bool request_whole) = 0;
+  // Trailers can still be sent behind what was sent of the response.
+  virtual bool takes_trailers(base::Handle end) = 0;
+  // Where a tunnel was asked for, any 2xx says that it is there (RFC 8441 section 5).
+  virtual bool success_opens_tunnel() const = 0;
   // The response cannot be completed: the client must be able to tell.
   virtual void cut(base::Handle end, base::Cause cause) = 0;
 

@@ -202,7 +202,7 @@ void H2Backends::begin_serving(BackendConnection& connection) {
   }
 }
 
-bool H2Backends::add_head(Handle end, const Slice& head_bytes, bool whole, Chain&) {
+bool H2Backends::add_head(Handle end, const Slice& head_bytes, wire::Method, bool whole, Chain&) {
   EBB_FIND(call, calls_.find(end), false);
   EBB_FIND(connection, core_.backends->find(call.connection), false);
   H2BackendSession& session = *connection.h2;
@@ -311,6 +311,13 @@ bool H2Backends::has_deadline(Handle end) {
   return connection.timer.armed();
 }
 
+Handle H2Backends::connection_of(Handle end) const {
+  const H2Call* call = calls_.find(end);
+  return call == nullptr ? Handle{} : call->connection;
+}
+
+bool H2Backends::unanswered(Handle end) { return core_.backends->unanswered(connection_of(end)); }
+
 void H2Backends::release(Handle end, bool keep) {
   EBB_FIND(call, calls_.find(end));
   EBB_FIND(connection, core_.backends->find(call.connection));
@@ -344,6 +351,11 @@ bool H2Backends::hand_over(Handle end, Handle exchange) {
   return true;
 }
 
+void H2Backends::become_tunnel(Handle end) {
+  EBB_FIND(call, calls_.find(end));
+  call.tunnel = true;
+}
+
 void H2Backends::finish(Handle end) {
   EBB_FIND(call, calls_.find(end));
   call.finished = true;
@@ -368,11 +380,16 @@ void H2Backends::close_tunnel(Handle end, Cause cause) {
 void H2Backends::on_response(H2BackendSession& session, Handle handle, const wire::ResponseHead& head) {
   EBB_FIND(call, calls_.find(handle));
   session.touched.push_back(handle);
+  core_.exchanges->on_heard(call.exchange);
   const bool switching = head.status == 200 && !call.upgrade_key.empty();
   const bool whole = !head.interim() && head.framing == wire::Framing::none;  // of a tunnel: its half has ended
   core_.exchanges->on_response_head(call.exchange, switching ? as_switching(call, head) : head);
-  if (!whole || call.over) return;
-  core_.exchanges->on_response_whole(call.exchange, {});
+  if (whole && !call.over) end_response(call, {});
+}
+
+void H2Backends::end_response(const H2Call& call, std::string_view trailers) {
+  if (call.tunnel) return core_.exchanges->on_tunnel_end_from_backend(call.exchange);
+  core_.exchanges->on_response_whole(call.exchange, trailers);
 }
 
 // 200 to an extended CONNECT says what 101 says to an upgrade (RFC 8441 section 5).
@@ -394,12 +411,14 @@ void H2Backends::on_payload(H2BackendSession& session, Handle handle, Slice byte
   EBB_FIND(call, calls_.find(handle));
   call.unconsumed += bytes.size();
   session.touched.push_back(handle);
-  core_.exchanges->on_response_payload(call.exchange, std::move(bytes));
+  core_.exchanges->on_heard(call.exchange);
+  if (call.tunnel) return core_.exchanges->on_tunnel_bytes_from_backend(call.exchange, std::move(bytes));
+  core_.exchanges->on_response_payload(call.exchange, bytes, 0, bytes.size());
 }
 
 void H2Backends::on_whole(Handle handle, std::string_view trailers) {
   EBB_FIND(call, calls_.find(handle));
-  core_.exchanges->on_response_whole(call.exchange, trailers);
+  end_response(call, trailers);
 }
 
 void H2Backends::on_stream_failed(Handle handle, Cause cause, bool unprocessed) {

@@ -21,9 +21,10 @@ struct H2Call {
   bool reused = false;
   base::Instant waits_since{};  // what was to be sent, after nothing had been
   std::uint64_t begins_at = 0;  // bytes of the connection that went before it, or fewer
-  bool finished = false;        // of a tunnel: our half has ended
-  bool over = false;            // forgotten: only to be buried
-  std::string upgrade_key;      // Sec-WebSocket-Key of an upgrade that became an extended CONNECT
+  bool tunnel = false;
+  bool finished = false;    // of a tunnel: our half has ended
+  bool over = false;        // forgotten: only to be buried
+  std::string upgrade_key;  // Sec-WebSocket-Key of an upgrade that became an extended CONNECT
 };
 
 class H2Backends : public Back {
@@ -32,7 +33,7 @@ class H2Backends : public Back {
 
   base::Handle lease(EndpointState& endpoint, base::Handle exchange, bool look) override;
   base::Result<base::Handle> open(base::Handle endpoint, base::Handle exchange, const BackendTarget& target) override;
-  bool add_head(base::Handle end, const base::Slice& head, bool whole, base::Chain& out) override;
+  bool add_head(base::Handle end, const base::Slice& head, wire::Method method, bool whole, base::Chain& out) override;
   void add_payload(base::Handle end, const base::Slice& payload, wire::Framing framing, base::Chain& out) override;
   void add_end(base::Handle end, std::string_view trailers, wire::Framing framing, base::Chain& out) override;
   void flush(base::Handle end, base::Chain&& out) override;
@@ -43,21 +44,20 @@ class H2Backends : public Back {
   void receive(base::Handle end, reactor::Receive mode) override;
   bool reused(base::Handle end) override;
   bool has_deadline(base::Handle end) override;
+  bool unanswered(base::Handle end) override;
+  base::Handle connection_of(base::Handle end) const override;
+  std::uint64_t body_left(base::Handle) override { return 0; }
+  void pumped(base::Handle, std::uint64_t) override {}
   void release(base::Handle end, bool keep) override;
   void cancel(base::Handle end, base::Cause cause) override;
   bool hand_over(base::Handle end, base::Handle exchange) override;
   void leave(base::Handle end) override { cancel(end, base::Cause::cancelled); }
-  void become_tunnel(base::Handle) override {}
+  void become_tunnel(base::Handle end) override;
   base::Chain early_bytes(base::Handle) override { return {}; }
   void finish(base::Handle end) override;
   void close_tunnel(base::Handle end, base::Cause cause) override;
   reactor::SocketId bare_socket(base::Handle) override { return {}; }
 
-  // No handle: `end` is not of one.
-  base::Handle connection_of(base::Handle end) const {
-    const H2Call* call = calls_.find(end);
-    return call == nullptr ? base::Handle{} : call->connection;
-  }
   // A connection that was opened for HTTP/2 is established, or one for either has agreed on HTTP/2. In the second
   // case the exchange that it was opened for is the first to wait.
   void on_established(BackendConnection& connection);
@@ -87,6 +87,7 @@ class H2Backends : public Back {
   void begin_serving(BackendConnection& connection);
   bool may_upgrade(H2Call& call, const wire::H2Session& codec, wire::RequestHead& head);
   const wire::ResponseHead& as_switching(const H2Call& call, const wire::ResponseHead& head);
+  void end_response(const H2Call& call, std::string_view trailers);
   void give(H2Call& call, wire::H2Session& codec, base::Chain&& payload);
   void forget(H2Call& call);
   void rest(BackendConnection& connection);

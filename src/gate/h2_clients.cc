@@ -176,7 +176,7 @@ void H2Clients::on_payload(Handle handle, Slice bytes) {
     return limit_early(stream);
   }
   if (!stream.exchange) return;
-  core_.exchanges->on_request_payload(stream.exchange, std::move(bytes));
+  core_.exchanges->on_request_payload(stream.exchange, bytes, 0, bytes.size());
   touch(stream);
 }
 
@@ -275,8 +275,15 @@ void H2Clients::add_head(Handle end, const wire::ResponseHead& head, bool, Chain
   EBB_FIND(stream, streams_.find(end));
   const bool empty = head.framing == wire::Framing::length && head.content_length == 0;
   stream.complete = !head.interim() && head.status != 101 && (head.framing == wire::Framing::none || empty);
+  stream.counted = head.framing != wire::Framing::chunked;
   EBB_FIND(session, session_of(stream));
   session.codec.respond(stream.id, head, stream.complete);
+}
+
+// They cannot come instead of a body whose length is known.
+bool H2Clients::takes_trailers(Handle end) {
+  const H2Stream* stream = streams_.find(end);
+  return stream != nullptr && !stream->counted && !stream->complete;
 }
 
 void H2Clients::add_payload(Handle, const Slice& source, std::uint32_t at, std::uint32_t size, Chain& out) {

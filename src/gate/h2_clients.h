@@ -24,6 +24,7 @@ struct H2Stream {
   bool upgrade = false;   // an extended CONNECT: what comes behind its head belongs to the tunnel
   bool whole = false;     // the client has sent all
   bool complete = false;  // the response's end is on its way
+  bool counted = false;   // the response's head has said how long its body is
   bool over = false;      // forgotten: only to be buried
   bool touched = false;   // in the list of those whose request is to go on
   base::Chain early;      // of a tunnel: came before it was there, or with the bytes that are being read
@@ -59,6 +60,9 @@ class H2Clients : public Front {
   bool stuck(base::Handle end, std::size_t share) override;
   std::size_t sharing(base::Handle end) override;
   reactor::Receive bulk() const override { return reactor::Receive::piecewise; }
+  std::uint64_t body_left(base::Handle) override { return 0; }
+  bool takes_trailers(base::Handle end) override;
+  bool success_opens_tunnel() const override { return true; }
   void receive(base::Handle end, reactor::Receive mode) override;
   void release(base::Handle end, bool request_whole) override;
   void cut(base::Handle end, base::Cause cause) override;

@@ -463,7 +463,7 @@ void HealthWatch::ping_unanswered(const BackendConnection& connection, bool hang
   const Handle self = connection.self;
   KnownTimes times(*this, endpoint.view);
   const std::uint32_t moved = core_.exchanges->leave_silent(endpoint.self, [&](const Exchange& exchange) {
-    if (exchange.back != core_.h2_backends || core_.h2_backends->connection_of(exchange.backend) != self) return false;
+    if (exchange.back->connection_of(exchange.backend) != self) return false;
     const base::Duration waited = now - exchange.asked;
     if (waited < limits.before_ping || exchange.asked < endpoint.heard) return false;
     const AnswerTimes& known = times.like(exchange.kind, waited);

@@ -7,10 +7,8 @@
 // Before: gate/exchanges (choose), gate/health. Next: gate/exchanges (retry_or_fail).
 #include <algorithm>
 
-#include "gate/backends.h"
 #include "gate/endpoints.h"
 #include "gate/exchanges.h"
-#include "gate/h2_backends.h"
 #include "gate/health.h"
 
 namespace ebb::gate {
@@ -46,12 +44,8 @@ bool Exchanges::could_serve(const Exchange& exchange, Handle but) {
 
 // No answer to SYN. A handshake, of TLS or HTTP/2, that takes its time says nothing about the host.
 void Exchanges::note_slow_connect(const Exchange& exchange) {
-  const bool http2 = exchange.back == core_.h2_backends;
-  const BackendConnection* connection =
-      core_.backends->find(http2 ? core_.h2_backends->connection_of(exchange.backend) : exchange.backend);
   const EndpointState* endpoint = core_.endpoints->find(exchange.endpoint);
-  if (connection == nullptr || endpoint == nullptr || !connection->life.is(BackendState::connecting)) return;
-  core_.health->connect_slow(*endpoint);
+  if (endpoint != nullptr && exchange.back->unanswered(exchange.backend)) core_.health->connect_slow(*endpoint);
 }
 
 // The attempt goes on without it; whoever comes next may find a connection in the pool.

@@ -17,6 +17,9 @@ class Nobody : public Front {
   base::Backlog backlog(base::Handle) final { return {}; }
   bool stuck(base::Handle, std::size_t) final { return false; }
   std::size_t sharing(base::Handle) final { return 1; }
+  std::uint64_t body_left(base::Handle) final { return 0; }
+  bool takes_trailers(base::Handle) final { return false; }
+  bool success_opens_tunnel() const final { return false; }
   reactor::Receive bulk() const final { return reactor::Receive::piecewise; }
   void receive(base::Handle, reactor::Receive) final {}
   void release(base::Handle, bool) final {}

@@ -25,37 +25,6 @@ std::string passed_trailers(const Exchange& exchange, std::string_view received)
 
 }  // namespace
 
-bool Exchanges::wants_request_bytes(Handle handle) {
-  const Exchange* exchange = live(handle);
-  return exchange != nullptr && !exchange->request_whole;
-}
-
-void Exchanges::on_request_bytes(Handle handle, Chain& bytes) {
-  Exchange* exchange = live(handle);
-  if (exchange == nullptr || exchange->request_whole || !take_request_body(*exchange, bytes)) return;
-  request_arrived(*exchange);
-}
-
-// False: the body broke its framing or its limit, and the exchange has failed.
-bool Exchanges::take_request_body(Exchange& exchange, Chain& bytes) {
-  wire::BodyReader& body = exchange.request_body;
-  while (!bytes.empty() && !body.complete()) {
-    const base::Slice& front = bytes.front();
-    const wire::BodyReader::Step step = body.next(front.view());
-    if (step.status == wire::BodyReader::Step::Status::refused) {
-      fail(exchange, Event::failed, Cause::client_bad_request);
-      return false;
-    }
-    if (!add_request_payload(exchange, front, step.payload_at, step.payload_size)) return false;
-    bytes.drop_front(step.consumed);
-  }
-  if (body.complete()) {
-    exchange.request_whole = true;
-    exchange.trailers = passed_trailers(exchange, body.trailers());
-  }
-  return true;
-}
-
 bool Exchanges::add_request_payload(Exchange& exchange, const base::Slice& source, std::uint32_t at,
                                     std::uint32_t size) {
   exchange.request_bytes += size;
@@ -68,9 +37,15 @@ bool Exchanges::add_request_payload(Exchange& exchange, const base::Slice& sourc
   return false;
 }
 
-void Exchanges::on_request_payload(Handle handle, base::Slice payload) {
+bool Exchanges::on_request_payload(Handle handle, const base::Slice& source, std::uint32_t at, std::uint32_t size) {
   Exchange* exchange = live(handle);
-  if (exchange != nullptr) add_request_payload(*exchange, payload, 0, payload.size());
+  return exchange != nullptr && add_request_payload(*exchange, source, at, size);
+}
+
+void Exchanges::on_request_broken(Handle handle) {
+  if (Exchange* exchange = live(handle); exchange != nullptr) {
+    fail(*exchange, Event::failed, Cause::client_bad_request);
+  }
 }
 
 void Exchanges::on_request_moved(Handle handle) {
@@ -80,6 +55,7 @@ void Exchanges::on_request_moved(Handle handle) {
 void Exchanges::on_request_whole(Handle handle, std::string_view trailers) {
   Exchange* exchange = live(handle);
   if (exchange == nullptr) return;
+  exchange->pumping_request = false;
   exchange->request_whole = true;
   exchange->trailers = passed_trailers(*exchange, trailers);
   request_arrived(*exchange);
@@ -102,7 +78,7 @@ void Exchanges::send_request(Exchange& exchange) {
   Chain out;
   if (!exchange.head_sent) {
     const bool alone = exchange.request_whole && exchange.body.empty() && exchange.trailers.empty();
-    if (!back.add_head(exchange.backend, exchange.head, alone, out)) {
+    if (!back.add_head(exchange.backend, exchange.head, exchange.method, alone, out)) {
       return fail(exchange, Event::failed, Cause::backend_no_upgrade);
     }
     exchange.head_sent = true;
@@ -186,14 +162,14 @@ void Exchanges::request_moved(Exchange& exchange) {
   const bool stuck = backend_stuck(exchange);  // looking sends what it can
   if (exchange.backend != backend) return;
   if (stuck) return exchange.front->receive(exchange.client, Receive::paused);
-  const bool much = exchange.request_body.remaining() > base::BlockPool::large_size;
+  const bool much = exchange.front->body_left(exchange.client) > base::BlockPool::large_size;
   exchange.front->receive(exchange.client, much ? core_.bulk() : Receive::watchful);
 }
 
 // True: the kernel moves the rest, or will as soon as the endpoint has taken what was sent before.
 bool Exchanges::pump_request(Exchange& exchange) {
-  const wire::BodyReader& body = exchange.request_body;
-  if (body.framing() != wire::Framing::length || body.remaining() < pump_bytes_min) return false;
+  const std::uint64_t left = exchange.front->body_left(exchange.client);
+  if (exchange.framing != wire::Framing::length || left < pump_bytes_min) return false;
   const reactor::SocketId from = exchange.front->bare_socket(exchange.client);
   const reactor::SocketId to = exchange.back->bare_socket(exchange.backend);
   const bool copied = exchange.applied != nullptr && !exchange.applied->mirrors.empty();
@@ -203,7 +179,7 @@ bool Exchanges::pump_request(Exchange& exchange) {
   exchange.replayable = false;
   exchange.kept.clear();
   exchange.pumping_request = true;
-  core_.reactor.pump(from, to, body.remaining());
+  core_.reactor.pump(from, to, left);
   return true;
 }
 
@@ -217,31 +193,16 @@ void Exchanges::on_backend_drained(Handle handle) {
   }
 }
 
-void Exchanges::on_pumped(Handle handle, OwnerKind from, std::uint64_t moved, bool done) {
+bool Exchanges::on_request_pumped(Handle handle, std::uint64_t moved) {
   Exchange* exchange = live(handle);
   // Of the exchange before this one there is no word any more: closing either socket ends a pump.
-  if (exchange == nullptr || !(from == owner_client ? exchange->pumping_request : exchange->pumping_response)) return;
+  if (exchange == nullptr || !exchange->pumping_request) return false;
+  exchange->request_bytes += moved;
+  core_.counters.client_bytes_in += moved;
+  core_.counters.backend_bytes_out += moved;
+  exchange->back->pumped(exchange->backend, moved);
   arm_for_state(*exchange);
-  if (from == owner_client) {
-    exchange->request_body.skip(moved);
-    exchange->request_bytes += moved;
-    core_.counters.client_bytes_in += moved;
-    core_.counters.backend_bytes_out += moved;
-    core_.backends->pumped(exchange->backend, moved);
-    if (!done) return;
-    exchange->pumping_request = false;
-    exchange->request_whole = exchange->request_body.complete();
-    exchange->end_sent = exchange->request_whole;
-    return request_moved(*exchange);
-  }
-  exchange->heard = core_.reactor.now();
-  exchange->response_body.skip(moved);
-  exchange->response_sent += moved;
-  core_.counters.backend_bytes_in += moved;
-  core_.counters.client_bytes_out += moved;
-  if (!done) return;
-  exchange->pumping_response = false;
-  if (exchange->response_body.complete()) complete(*exchange, true);
+  return true;
 }
 
 }  // namespace ebb::gate

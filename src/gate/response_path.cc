@@ -5,8 +5,6 @@
 #include "gate/compression.h"
 #include "gate/endpoints.h"
 #include "gate/exchanges.h"
-#include "gate/gather.h"
-#include "gate/h2_clients.h"
 #include "gate/health.h"
 #include "gate/witnesses.h"
 #include "wire/h1_field.h"
@@ -18,8 +16,6 @@ using base::Chain;
 using base::Handle;
 using base::Slice;
 using reactor::Receive;
-using wire::Framing;
-using wire::Parsed;
 
 namespace {
 
@@ -44,40 +40,11 @@ void Exchanges::note_first_byte(Exchange& exchange) {
   if (exchange.compared) note_comparison(exchange);
 }
 
-void Exchanges::on_response_bytes(Handle handle, Chain& input, Slice bytes) {
+void Exchanges::on_heard(Handle handle) {
   Exchange* exchange = live(handle);
   if (exchange == nullptr) return;
   exchange->heard = core_.reactor.now();
-  if (exchange->life.is(State::tunnelling)) return on_tunnel_bytes_from_backend(*exchange, std::move(bytes));
-  note_first_byte(*exchange);
-  input.push(std::move(bytes));
-  if (!response_has_begun(*exchange) && !read_response_heads(*exchange, input)) return;
-  take_response_body(*exchange, input);
-}
-
-// False: nothing more to do now.
-bool Exchanges::read_response_heads(Exchange& exchange, Chain& input) {
-  const wire::HeadLimits limits = core_.head_limits();
-  while (!input.empty()) {
-    if (input.slices() > 1) gather(core_.reactor.blocks(), input, limits.head_bytes);
-    const Parsed parsed = wire::parse_response(input.front().view(), limits, exchange.method, core_.response);
-    if (parsed.status == Parsed::Status::incomplete) {
-      gather(core_.reactor.blocks(), input, limits.head_bytes);
-      break;
-    }
-    if (parsed.status == Parsed::Status::refused) {
-      fail(exchange, Event::failed, Cause::backend_bad_response);
-      return false;
-    }
-    // What lies behind the head must be in place before a tunnel takes it; the head's views end with these bytes.
-    const Slice head_bytes = input.front();
-    input.drop_front(parsed.consumed);
-    const AfterHead after = take_response_head(exchange, core_.response);
-    if (after == AfterHead::over) return false;
-    if (after == AfterHead::body) return true;
-  }
-  flush(exchange);
-  return false;
+  if (!exchange->life.is(State::tunnelling)) note_first_byte(*exchange);
 }
 
 // The head with what the route changes about it; nullptr: it has no room for that.
@@ -137,38 +104,29 @@ bool Exchanges::too_many_interim(Exchange& exchange, const wire::ResponseHead& h
   return exchange.interim_bytes > interim_heads_max * core_.head_limits().head_bytes;
 }
 
-Exchanges::AfterHead Exchanges::take_response_head(Exchange& exchange, const wire::ResponseHead& received) {
+void Exchanges::on_response_head(Handle handle, const wire::ResponseHead& received) {
+  Exchange* exchange = live(handle);
+  if (exchange == nullptr) return;
   const bool upgrade = received.status == 101;
-  const bool unasked = upgrade && (!exchange.upgrade_asked || !exchange.request_whole ||
-                                   !names_only_offered(received.upgrade, exchange.upgrade_offer));
-  // To an extended CONNECT any 2xx would say that the tunnel is there (RFC 8441 section 5); an endpoint of HTTP/1 that
-  // ignores Upgrade means something else by it.
-  const bool no_tunnel = exchange.upgrade_asked && exchange.front == core_.h2_clients && received.status / 100 == 2;
-  wire::BodyReader body(received.framing, received.content_length);  // as the endpoint sends it
-  const bool until_close = received.framing == Framing::until_close;
-  if (no_tunnel) {
-    fail(exchange, Event::failed, Cause::backend_no_upgrade);
-    return AfterHead::over;
-  }
-  const wire::ResponseHead* changed = with_changes(exchange, received);
-  if (unasked || changed == nullptr || too_many_interim(exchange, received)) {
-    fail(exchange, Event::failed, Cause::backend_bad_response);
-    return AfterHead::over;
+  const bool unasked = upgrade && (!exchange->upgrade_asked || !exchange->request_whole ||
+                                   !names_only_offered(received.upgrade, exchange->upgrade_offer));
+  // An endpoint of HTTP/1 that ignores Upgrade means something else by its success.
+  const bool no_tunnel =
+      exchange->upgrade_asked && exchange->front->success_opens_tunnel() && received.status / 100 == 2;
+  if (no_tunnel) return fail(*exchange, Event::failed, Cause::backend_no_upgrade);
+  const wire::ResponseHead* changed = with_changes(*exchange, received);
+  if (unasked || changed == nullptr || too_many_interim(*exchange, received)) {
+    return fail(*exchange, Event::failed, Cause::backend_bad_response);
   }
   const wire::ResponseHead& head = *changed;
   if (!head.interim()) {
-    step(exchange, Event::response_began);
-    forget_request(exchange);
-    exchange.status = head.status;
-    exchange.response_body = std::move(body);
-    exchange.keep_backend = head.keep_alive && !until_close;
-    learn_from_answer(exchange, head);
+    step(*exchange, Event::response_began);
+    forget_request(*exchange);
+    exchange->status = head.status;
+    learn_from_answer(*exchange, head);
   }
-  exchange.front->add_head(exchange.client, head, exchange.request_whole, exchange.to_client);
-  if (head.interim()) return AfterHead::more_heads;
-  if (!upgrade) return AfterHead::body;
-  become_tunnel(exchange, Event::upgraded);
-  return AfterHead::over;
+  exchange->front->add_head(exchange->client, head, exchange->request_whole, exchange->to_client);
+  if (upgrade) become_tunnel(*exchange, Event::upgraded);
 }
 
 // Another endpoint has answered it as soon as requests of its kind are: that it was slow is no excuse for the first
@@ -184,23 +142,6 @@ void Exchanges::learn_from_answer(const Exchange& exchange, const wire::Response
   if (head.idle_seconds > 0) endpoint.idle_limit.announced(std::chrono::seconds{head.idle_seconds});
   const base::Instant asked = std::max(exchange.handed_over, exchange.asked);
   core_.health->answered(endpoint, exchange.kind, key_of(exchange), exchange.first_byte - asked, head.status);
-}
-
-void Exchanges::take_response_body(Exchange& exchange, Chain& input) {
-  wire::BodyReader& body = exchange.response_body;
-  bool broken = false;
-  while (!input.empty() && !body.complete() && !broken) {
-    const Slice& front = input.front();
-    const wire::BodyReader::Step step = body.next(front.view());
-    broken = step.status == wire::BodyReader::Step::Status::refused;
-    if (step.payload_size > 0) pass_payload(exchange, front, step.payload_at, step.payload_size);
-    if (!broken) input.drop_front(step.consumed);
-  }
-  if (body.complete()) pass_end(exchange, body.trailers());
-  if (!flush(exchange)) return;
-  if (broken) return cut_short(exchange, Cause::backend_bad_response);
-  if (body.complete()) return complete(exchange, input.empty());
-  response_moved(exchange);
 }
 
 void Exchanges::pass_payload(Exchange& exchange, const Slice& source, std::uint32_t at, std::uint32_t size) {
@@ -240,28 +181,15 @@ bool Exchanges::flush(Exchange& exchange) {
   return !exchange.life.ended();
 }
 
-void Exchanges::on_response_head(Handle handle, const wire::ResponseHead& head) {
-  Exchange* exchange = live(handle);
-  if (exchange == nullptr) return;
-  exchange->heard = core_.reactor.now();
-  note_first_byte(*exchange);
-  take_response_head(*exchange, head);
-}
-
-void Exchanges::on_response_payload(Handle handle, Slice payload) {
-  Exchange* exchange = live(handle);
-  if (exchange == nullptr) return;
-  exchange->heard = core_.reactor.now();
-  if (exchange->life.is(State::tunnelling)) return on_tunnel_bytes_from_backend(*exchange, std::move(payload));
-  pass_payload(*exchange, payload, 0, payload.size());
+void Exchanges::on_response_payload(Handle handle, const Slice& source, std::uint32_t at, std::uint32_t size) {
+  if (Exchange* exchange = live(handle); exchange != nullptr) pass_payload(*exchange, source, at, size);
 }
 
 void Exchanges::on_response_whole(Handle handle, std::string_view trailers) {
   Exchange* exchange = live(handle);
   if (exchange == nullptr) return;
-  if (exchange->life.is(State::tunnelling)) return tunnel_finished(*exchange, owner_backend);
   pass_end(*exchange, trailers);
-  if (flush(*exchange)) complete(*exchange, true);
+  if (flush(*exchange)) complete(*exchange);
 }
 
 void Exchanges::flush_response(Handle handle) {
@@ -282,15 +210,16 @@ void Exchanges::response_moved(Exchange& exchange) {
 }
 
 bool Exchanges::pump_response(Exchange& exchange) {
-  const wire::BodyReader& body = exchange.response_body;
-  if (body.framing() != Framing::length || body.remaining() < pump_bytes_min || compresses(exchange)) return false;
+  const std::uint64_t left = exchange.back->body_left(exchange.backend);
+  const bool known = left != UINT64_MAX;
+  if (!known || left < pump_bytes_min || compresses(exchange)) return false;
   const reactor::SocketId from = exchange.back->bare_socket(exchange.backend);
   const reactor::SocketId to = exchange.front->bare_socket(exchange.client);
   if (!from || !to) return false;
   exchange.back->receive(exchange.backend, Receive::paused);
   if (exchange.front->unsent(exchange.client) > 0) return true;  // on_client_drained comes back here
   exchange.pumping_response = true;
-  core_.reactor.pump(from, to, body.remaining());
+  core_.reactor.pump(from, to, left);
   return true;
 }
 
@@ -304,14 +233,24 @@ void Exchanges::on_client_drained(Handle handle) {
   }
 }
 
-// `clean`: nothing came behind the response.
-void Exchanges::complete(Exchange& exchange, bool clean) {
+void Exchanges::complete(Exchange& exchange) {
   const bool whole = exchange.request_whole;
-  exchange.back->release(exchange.backend, whole && clean && exchange.keep_backend);
+  exchange.back->release(exchange.backend, whole);
   exchange.backend = {};
   step(exchange, Event::response_whole);
   end(exchange, Cause::completed);
   exchange.front->release(exchange.client, whole);
+}
+
+bool Exchanges::on_response_pumped(Handle handle, std::uint64_t moved) {
+  Exchange* exchange = live(handle);
+  if (exchange == nullptr || !exchange->pumping_response) return false;
+  exchange->heard = core_.reactor.now();
+  exchange->response_sent += moved;
+  core_.counters.backend_bytes_in += moved;
+  core_.counters.client_bytes_out += moved;
+  arm_for_state(*exchange);
+  return true;
 }
 
 // The response began and cannot be completed. The client must be able to tell.
@@ -321,21 +260,6 @@ void Exchanges::cut_short(Exchange& exchange, Cause cause) {
   step(exchange, Event::failed);
   end(exchange, cause);
   exchange.front->cut(exchange.client, cause);
-}
-
-void Exchanges::on_backend_finished(Handle handle, lifecycle::Delivery delivery) {
-  Exchange* exchange = live(handle);
-  if (exchange == nullptr) return;
-  if (exchange->life.is(State::tunnelling)) return tunnel_finished(*exchange, owner_backend);
-  if (!response_has_begun(*exchange)) {
-    const Cause cause = exchange->response_bytes ? Cause::backend_truncated : Cause::backend_closed;
-    exchange->back->cancel(exchange->backend, cause);
-    exchange->backend = {};
-    return retry_or_fail(*exchange, cause, delivery);
-  }
-  if (exchange->response_body.framing() != Framing::until_close) return cut_short(*exchange, Cause::backend_truncated);
-  pass_end(*exchange, {});
-  if (flush(*exchange)) complete(*exchange, true);
 }
 
 }  // namespace ebb::gate

@@ -66,7 +66,10 @@ void Exchanges::on_tunnel_bytes_from_client(Handle handle, Slice bytes) {
   if (!exchange->life.ended()) exchange->front->receive(exchange->client, stuck ? Receive::paused : mode);
 }
 
-void Exchanges::on_tunnel_bytes_from_backend(Exchange& exchange, Slice bytes) {
+void Exchanges::on_tunnel_bytes_from_backend(Handle handle, Slice bytes) {
+  Exchange* found = live(handle);
+  if (found == nullptr) return;
+  Exchange& exchange = *found;
   const Receive mode = mode_after(core_, bytes.size());
   exchange.response_sent += bytes.size();
   if (exchange.websocket != nullptr) exchange.websocket->to_client.take(bytes.view());
@@ -77,6 +80,10 @@ void Exchanges::on_tunnel_bytes_from_backend(Exchange& exchange, Slice bytes) {
   arm_for_state(exchange);
   const bool stuck = client_stuck(exchange);
   if (!exchange.life.ended()) exchange.back->receive(exchange.backend, stuck ? Receive::paused : mode);
+}
+
+void Exchanges::on_tunnel_end_from_backend(Handle handle) {
+  if (Exchange* exchange = live(handle); exchange != nullptr) tunnel_finished(*exchange, owner_backend);
 }
 
 // One side sends no more: the other is told so, and may go on sending.

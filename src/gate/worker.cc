@@ -309,13 +309,8 @@ void Worker::on_drained(Owner owner) {
 }
 
 void Worker::on_pumped(Owner owner, std::uint64_t moved, bool done) {
-  if (owner.kind == owner_client) {
-    const ClientConnection* client = clients_.find(owner.handle);
-    if (client != nullptr) exchanges_.on_pumped(client->exchange, owner_client, moved, done);
-    return;
-  }
-  const BackendConnection* connection = backends_.find(owner.handle);
-  if (connection != nullptr) exchanges_.on_pumped(connection->exchange, owner_backend, moved, done);
+  if (owner.kind == owner_client) return clients_.on_pumped(owner.handle, moved, done);
+  backends_.on_pumped(owner.handle, moved, done);
 }
 
 void Worker::on_failed(Owner owner, const base::Error& error) {
