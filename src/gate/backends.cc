@@ -1,10 +1,13 @@
 #include "gate/backends.h"
 
-#include "gate/exchanges.h"
+#include "gate/attempts.h"
 #include "gate/gather.h"
 #include "gate/h2_backends.h"
 #include "gate/health.h"
 #include "gate/payload.h"
+#include "gate/request_path.h"
+#include "gate/response_path.h"
+#include "gate/tunnel.h"
 
 namespace ebb::gate {
 
@@ -332,7 +335,7 @@ void Backends::established(BackendConnection& connection) {
   connection.request_at = connection.handed;
   core_.reactor.receive(connection.socket, Receive::piecewise);
   if (!connection.exchange) return release(connection.self, true);  // who asked for it has moved on
-  core_.exchanges->on_leased(connection.exchange, *this, connection.self);
+  core_.attempts->on_leased(connection.exchange, *this, connection.self);
 }
 
 void Backends::multiplexed(BackendConnection& connection) { step(connection, Event::multiplexed); }
@@ -377,10 +380,10 @@ void Backends::take_plain(BackendConnection& connection, base::Slice bytes) {
   if (connection.life.is(State::idle)) return close(connection.self, Cause::backend_bad_response);
   const Handle exchange = connection.exchange;
   if (connection.life.is(State::tunnelling)) {
-    return core_.exchanges->on_tunnel_bytes_from_backend(exchange, std::move(bytes));
+    return core_.tunnel->on_backend_bytes(exchange, std::move(bytes));
   }
   connection.answer.heard = true;
-  core_.exchanges->on_heard(exchange);
+  core_.response_path->on_heard(exchange);
   connection.input.push(std::move(bytes));
   if (connection.answer.has_head || read_heads(connection)) read_body(connection);
 }
@@ -410,12 +413,12 @@ bool Backends::read_heads(BackendConnection& connection) {
       connection.answer.keeps = head.keep_alive && head.framing != wire::Framing::until_close;
       connection.answer.body = wire::BodyReader(head.framing, head.content_length);
     }
-    core_.exchanges->on_response_head(exchange, head);
+    core_.response_path->on_head(exchange, head);
     // The exchange may have ended it, or made a tunnel of it.
     if (!connection.life.is(State::leased)) return false;
     if (connection.answer.has_head) return true;
   }
-  core_.exchanges->flush_response(exchange);
+  core_.response_path->on_moved(exchange);
   return false;
 }
 
@@ -429,20 +432,20 @@ void Backends::read_body(BackendConnection& connection) {
     const wire::BodyReader::Step step = body.next(front.view());
     broken = step.status == wire::BodyReader::Step::Status::refused;
     if (step.payload_size > 0) {
-      core_.exchanges->on_response_payload(exchange, front, step.payload_at, step.payload_size);
+      core_.response_path->on_payload(exchange, front, step.payload_at, step.payload_size);
     }
     if (!broken) input.drop_front(step.consumed);
   }
-  if (body.complete()) return core_.exchanges->on_response_whole(exchange, body.trailers());
-  core_.exchanges->flush_response(exchange);
+  if (body.complete()) return core_.response_path->on_whole(exchange, body.trailers());
+  core_.response_path->on_moved(exchange);
   if (broken && connection.life.is(State::leased)) fail(connection, Cause::backend_bad_response);
 }
 
 void Backends::on_pumped(Handle handle, std::uint64_t moved, bool done) {
   BackendConnection* connection = connections_.find(handle);
-  if (connection == nullptr || !core_.exchanges->on_response_pumped(connection->exchange, moved)) return;
+  if (connection == nullptr || !core_.response_path->on_pumped(connection->exchange, moved)) return;
   connection->answer.body.skip(moved);
-  if (done) core_.exchanges->on_response_whole(connection->exchange, {});
+  if (done) core_.response_path->on_whole(connection->exchange, {});
 }
 
 void Backends::on_peer_finished(Handle handle) {
@@ -457,10 +460,10 @@ void Backends::on_peer_finished(Handle handle) {
   if (connection->h2) {
     return close(handle, connection->h2->busy() == 0 ? Cause::backend_idle_closed : Cause::backend_closed);
   }
-  if (connection->life.is(State::tunnelling)) return core_.exchanges->on_tunnel_end_from_backend(connection->exchange);
+  if (connection->life.is(State::tunnelling)) return core_.tunnel->on_backend_finished(connection->exchange);
   const H1Answer& answer = connection->answer;
   if (answer.has_head && answer.body.framing() == wire::Framing::until_close) {
-    return core_.exchanges->on_response_whole(connection->exchange, {});
+    return core_.response_path->on_whole(connection->exchange, {});
   }
   fail(*connection, answer.heard ? Cause::backend_truncated : Cause::backend_closed);
 }
@@ -480,7 +483,7 @@ void Backends::on_drained(Handle handle) {
   BackendConnection* connection = connections_.find(handle);
   if (connection == nullptr || connection->life.ended()) return;
   if (connection->h2) return core_.h2_backends->on_drained(*connection);
-  core_.exchanges->on_backend_drained(connection->exchange);
+  core_.request_path->on_backend_drained(connection->exchange);
 }
 
 void Backends::on_failed(Handle handle, const base::Error& error) {
@@ -497,7 +500,7 @@ void Backends::fail(BackendConnection& connection, Cause cause) {
   const Handle exchange = connection.life.is(State::idle) ? Handle{} : connection.exchange;
   const lifecycle::Delivery delivery = lifecycle::delivery(connection.delivered, connection.request_at);
   close(connection.self, cause);
-  if (exchange) core_.exchanges->on_backend_failed(exchange, cause, delivery);
+  if (exchange) core_.attempts->on_backend_failed(exchange, cause, delivery);
 }
 
 // Its kernel has answered; the handshakes are its process's affair, which may be slow. Who waits would have to wait for

@@ -1,7 +1,7 @@
 // Which endpoint takes a request: the one that its client is bound to while that serves; else, of those that stand best
 // (lifecycle/endpoint.h) and have room, the one that the backend's way of balancing (gate/choice) prefers.
 //
-// Before: routes/match, gate/stickiness. Next: gate/backends.
+// Before: gate/attempts, which has the key and the bond of gate/bonds. Next: gate/backends.
 #pragma once
 
 #include <optional>

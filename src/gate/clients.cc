@@ -4,8 +4,13 @@
 #include "gate/exchanges.h"
 #include "gate/gather.h"
 #include "gate/h2_clients.h"
+#include "gate/intake.h"
 #include "gate/own_answer.h"
 #include "gate/payload.h"
+#include "gate/records.h"
+#include "gate/request_path.h"
+#include "gate/response_path.h"
+#include "gate/tunnel.h"
 #include "wire/h1_write.h"
 
 namespace ebb::gate {
@@ -134,7 +139,7 @@ void Clients::take_plain(ClientConnection& client, Slice bytes) {
       core_.reactor.receive(client.socket, Receive::paused);
       if (client.life.is(State::idle) && !client.backed_up) queue(client);  // its last bytes have ended the exchange
       return;
-    case State::tunnelling: return core_.exchanges->on_tunnel_bytes_from_client(client.exchange, std::move(bytes));
+    case State::tunnelling: return core_.tunnel->on_client_bytes(client.exchange, std::move(bytes));
     case State::multiplexing: return core_.h2_clients->on_received(client, std::move(bytes));
     case State::lingering:
     case State::greeting:
@@ -170,11 +175,11 @@ void Clients::read_head(ClientConnection& client) {
   client.minor = core_.request.minor;
   client.wants_keep = core_.request.keep_alive;
   client.body = wire::BodyReader(core_.request.framing, core_.request.content_length);
-  client.exchange = core_.exchanges->begin(*this, client.self, core_.request);
+  client.exchange = core_.intake->begin(*this, client.self, core_.request);
   const Handle exchange = client.exchange;
   client.input.drop_front(parsed.consumed);
   if (!client.input.empty() && !client.body.complete()) take_body(client, client.input);
-  core_.exchanges->start(exchange);
+  core_.intake->start(exchange);
   if (client.life.is(State::serving) && !client.input.empty()) core_.reactor.receive(client.socket, Receive::paused);
 }
 
@@ -185,13 +190,13 @@ void Clients::take_body(ClientConnection& client, Chain& bytes) {
   while (!bytes.empty() && !body.complete()) {
     const Slice& front = bytes.front();
     const wire::BodyReader::Step step = body.next(front.view());
-    if (step.status == wire::BodyReader::Step::Status::refused) return core_.exchanges->on_request_broken(exchange);
+    if (step.status == wire::BodyReader::Step::Status::refused) return core_.request_path->on_broken(exchange);
     // It may have been too much, and the exchange is over.
-    if (!core_.exchanges->on_request_payload(exchange, front, step.payload_at, step.payload_size)) return;
+    if (!core_.request_path->on_payload(exchange, front, step.payload_at, step.payload_size)) return;
     bytes.drop_front(step.consumed);
   }
-  if (body.complete()) return core_.exchanges->on_request_whole(exchange, body.trailers());
-  core_.exchanges->on_request_moved(exchange);
+  if (body.complete()) return core_.request_path->on_whole(exchange, body.trailers());
+  core_.request_path->on_moved(exchange);
 }
 
 std::uint64_t Clients::body_left(Handle end) {
@@ -201,9 +206,9 @@ std::uint64_t Clients::body_left(Handle end) {
 
 void Clients::on_pumped(Handle handle, std::uint64_t moved, bool done) {
   ClientConnection* client = connections_.find(handle);
-  if (client == nullptr || !core_.exchanges->on_request_pumped(client->exchange, moved)) return;
+  if (client == nullptr || !core_.request_path->on_pumped(client->exchange, moved)) return;
   client->body.skip(moved);
-  if (done) core_.exchanges->on_request_whole(client->exchange, {});
+  if (done) core_.request_path->on_whole(client->exchange, {});
 }
 
 wire::Preface Clients::preface_of(ClientConnection& client) {
@@ -222,7 +227,7 @@ void Clients::refuse(ClientConnection& client, Cause cause, const char* why) {
   refusal.words = why;
   client.minor = 1;
   const std::size_t sent = send_own(client, refusal, false);
-  core_.exchanges->record_refusal(client, cause, nullptr, sent);
+  core_.records->refused(client, cause, nullptr, sent);
   step(client, Event::refused);
   linger(client);
 }
@@ -498,8 +503,7 @@ void Clients::close(Handle handle, Cause cause, CloseMode mode) {
 void Clients::log_greeting(const ClientConnection& client, Cause cause) {
   const bool early = client.life.is(State::handshaking) || client.life.is(State::greeting);
   if (!early || !client.spoke) return;
-  core_.exchanges->log_failed_handshake(client, cause,
-                                        client.secure != nullptr ? client.secure->session.server_name() : "");
+  core_.records->failed_handshake(client, cause, client.secure != nullptr ? client.secure->session.server_name() : "");
 }
 
 void Clients::on_peer_finished(Handle handle) {
@@ -539,7 +543,7 @@ void Clients::on_drained(Handle handle) {
   ClientConnection* client = connections_.find(handle);
   if (client == nullptr || client->life.ended()) return;
   if (client->life.is(State::multiplexing)) return core_.h2_clients->on_drained(*client);
-  if (client->exchange) return core_.exchanges->on_client_drained(client->exchange);
+  if (client->exchange) return core_.response_path->on_client_drained(client->exchange);
   if (client->life.is(State::idle)) {
     // Replies of TLS itself (to KeyUpdate) leave by the same way and are no work of the client.
     if (std::exchange(client->answer_waits, false)) core_.arm(client->timer, core_.timeouts().client_idle);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "gate/clients.h"
 #include "wire/h1_field.h"
 
 namespace ebb::gate {
@@ -73,6 +74,33 @@ bool write_compressed_head(wire::ContentCoding coding, wire::ResponseHead& head,
     if (!head.fields.add({"ETag", text})) return false;
   }
   return head.fields.add({"Content-Encoding", wire::name(coding)}) && head.fields.add({"Vary", "Accept-Encoding"});
+}
+
+bool may_compress(Core& core, const Exchange& exchange) {
+  const ClientConnection* client = exchange.front->connection(exchange.client);
+  if (client == nullptr) return false;
+  const std::size_t budget = core.current->model().limits.encoders;
+  const std::size_t left = budget - std::min(budget, core.encoder_bytes);
+  const std::size_t needed = wire::Encoder::memory(exchange.applied->coding);
+  const bool fits = needed <= left && client->encoder_bytes + needed <= std::max(left / 2, needed);
+  if (!fits) core.counters.compressions_left_out += 1;
+  return fits;
+}
+
+void begin_compression(Core& core, Exchange& exchange) {
+  const wire::ContentCoding coding = exchange.applied->coding;
+  exchange.applied->encoder = wire::Encoder::make(coding);
+  core.encoder_bytes += wire::Encoder::memory(coding);
+  ClientConnection* client = exchange.front->connection(exchange.client);
+  if (client != nullptr) client->encoder_bytes += wire::Encoder::memory(coding);
+}
+
+void end_compression(Core& core, Exchange& exchange) {
+  const std::size_t memory = wire::Encoder::memory(exchange.applied->coding);
+  exchange.applied->encoder.reset();
+  core.encoder_bytes -= memory;
+  ClientConnection* client = exchange.front->connection(exchange.client);
+  if (client != nullptr) client->encoder_bytes -= memory;
 }
 
 }  // namespace ebb::gate

@@ -8,6 +8,7 @@
 #include "gate/exchanges.h"
 #include "gate/h2_backends.h"
 #include "gate/health.h"
+#include "gate/moves.h"
 #include "gate/witnesses.h"
 #include "gate/worker.h"
 
@@ -165,13 +166,17 @@ void Endpoints::drain_or_not(EndpointState& endpoint, bool was_draining) {
   core_.h2_backends->retire(endpoint, endpoint.drain_cause());
   if (endpoint.active > 0) arm_drain(endpoint);
   if (endpoint.witnesses == 0) return;
-  core_.exchanges->end_witnesses(endpoint.self, endpoint.drain_cause());  // it may be gone after that
+  core_.witnesses->end(endpoint.self, endpoint.drain_cause());  // it may be gone after that
 }
 
 // Work that comes after the deadline has none: its endpoint leaves, but nobody else serves.
 void Endpoints::arm_drain(EndpointState& endpoint) {
   if (endpoint.drain_timer.armed() || core_.reactor.now() >= endpoint.drain_until) return;
   core_.reactor.timers().arm(endpoint.drain_timer, endpoint.drain_until);
+}
+
+BackendView& Endpoints::view_of(const Exchange& exchange) {
+  return view(exchange.snapshot->views[exchange.backend_index]);
 }
 
 bool Endpoints::attach(EndpointState& endpoint) {
@@ -328,7 +333,7 @@ void Endpoints::end_work(Handle handle, Cause cause) {
   const std::uint64_t identity = endpoint->identity;
   const bool drains = endpoint->draining();
   // The endpoint may be gone after that.
-  const std::uint32_t exchanges = core_.exchanges->end_of_endpoint(handle, cause);
+  const std::uint32_t exchanges = core_.moves->end_work(handle, cause);
   const std::uint32_t cut = exchanges + core_.datagrams->end_of_endpoint(handle, cause);
   if (!drains || cut == 0) return;
   if (cut_.size() >= cut_max) cut_.erase(cut_.begin());
@@ -353,18 +358,18 @@ void Endpoints::forget_unlisted_views() {
 
 namespace {
 
-void count(lifecycle::ExchangeLife::State state, InFlight& in_flight) {
-  using State = lifecycle::ExchangeLife::State;
-  switch (state) {
-    case State::connecting: in_flight.connecting += 1; break;
-    case State::uploading:
-    case State::awaiting: in_flight.sent += 1; break;
-    case State::crossing:
-    case State::downloading: in_flight.streaming += 1; break;
-    case State::tunnelling: in_flight.tunnels += 1; break;
-    case State::choosing:
-    case State::held:
-    case State::ended: break;
+void count(lifecycle::Stage stage, InFlight& in_flight) {
+  using lifecycle::Stage;
+  switch (stage) {
+    case Stage::connecting: in_flight.connecting += 1; break;
+    case Stage::uploading:
+    case Stage::awaiting: in_flight.sent += 1; break;
+    case Stage::crossing:
+    case Stage::downloading: in_flight.streaming += 1; break;
+    case Stage::tunnelling: in_flight.tunnels += 1; break;
+    case Stage::choosing:
+    case Stage::held:
+    case Stage::ended: break;
   }
 }
 
@@ -373,7 +378,7 @@ void count(lifecycle::ExchangeLife::State state, InFlight& in_flight) {
 std::vector<EndpointFacts> Endpoints::facts() {
   std::unordered_map<std::uint32_t, InFlight> in_flight;  // by slot
   core_.exchanges->for_each([&in_flight](Handle, const Exchange& exchange) {
-    if (exchange.endpoint) count(exchange.life.state(), in_flight[exchange.endpoint.slot]);
+    if (exchange.attempt) count(exchange.stage(), in_flight[exchange.attempt->endpoint.slot]);
   });
   std::vector<EndpointFacts> all;
   endpoints_.for_each([&](Handle handle, EndpointState& endpoint) {
@@ -406,7 +411,7 @@ InFlight Endpoints::in_flight(std::uint64_t identity) {
   const EndpointState* const endpoint = find_identity(identity);
   if (endpoint == nullptr || endpoint->active == 0) return sum;
   core_.exchanges->for_each([&sum, endpoint](Handle, const Exchange& exchange) {
-    if (exchange.endpoint == endpoint->self) count(exchange.life.state(), sum);
+    if (exchange.endpoint() == endpoint->self) count(exchange.stage(), sum);
   });
   sum.tunnels += endpoint->active - sum.total();  // flows
   return sum;

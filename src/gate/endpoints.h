@@ -34,6 +34,7 @@ namespace ebb::gate {
 inline constexpr base::Instant long_ago{-std::chrono::hours{24 * 365}};
 
 struct CheckTarget;
+struct Exchange;
 
 struct EndpointState {
   base::Handle self;
@@ -136,6 +137,7 @@ class Endpoints {
   EndpointState* find_identity(std::uint64_t identity);
   BackendView* find_view(base::Handle handle) { return views_.find(handle); }
   BackendView& view(base::Handle handle) { return *views_.find(handle); }
+  BackendView& view_of(const Exchange& exchange);
   // Whether any endpoint could take a request now.
   bool has_room(const BackendView& view);
   bool has_room(const EndpointState& endpoint) const;

@@ -4,8 +4,9 @@
 // Before: the reactor. Next: gate/clients (TLS and HTTP), or gate/exchanges (a tunnel of bytes).
 #include "gate/client_limits.h"
 #include "gate/clients.h"
-#include "gate/exchanges.h"
 #include "gate/gather.h"
+#include "gate/intake.h"
+#include "gate/records.h"
 #include "wire/client_hello.h"
 #include "wire/proxy_protocol.h"
 
@@ -88,7 +89,7 @@ void Clients::refuse_name(ClientConnection& client, wire::Alert alert, std::stri
   }
   const bool unknown = alert == wire::Alert::unrecognized_name;
   const Cause cause = unknown ? Cause::client_tls_name_refused : Cause::client_tls_failed;
-  core_.exchanges->log_failed_handshake(client, cause, name);
+  core_.records->failed_handshake(client, cause, name);
   client.spoke = false;  // it has its line
   close(client.self, cause, CloseMode::flush);
 }
@@ -112,8 +113,8 @@ void Clients::begin_bytes(ClientConnection& client, const routes::Route* route, 
   if (index == routes::no_backend) return close(client.self, Cause::listener_removed, CloseMode::drop);
   step(client, Event::head_complete);
   client.timer.disarm();
-  client.exchange = core_.exchanges->begin_bytes(*this, client.self, route, index, server_name);
-  core_.exchanges->start(client.exchange);
+  client.exchange = core_.intake->begin_bytes(*this, client.self, route, index, server_name);
+  core_.intake->start(client.exchange);
 }
 
 }  // namespace ebb::gate

@@ -2,9 +2,12 @@
 
 #include <algorithm>
 
-#include "gate/exchanges.h"
+#include "gate/attempts.h"
 #include "gate/health.h"
 #include "gate/payload.h"
+#include "gate/request_path.h"
+#include "gate/response_path.h"
+#include "gate/tunnel.h"
 #include "wire/h1_write.h"
 #include "wire/websocket.h"
 
@@ -139,7 +142,7 @@ void H2Backends::adopt(BackendConnection& connection) {
   if (const Handle exchange = std::exchange(connection.exchange, {})) {
     H2Call& call = add_call(connection, exchange);
     connection.h2->waiting.push_back(call.self);
-    core_.exchanges->on_moved(exchange, *this, call.self);
+    core_.attempts->on_moved(exchange, *this, call.self);
   }
   on_established(connection);
 }
@@ -160,7 +163,7 @@ void H2Backends::on_received(BackendConnection& connection, Slice bytes) {
   if (connection.life.ended()) return;
   for (std::size_t i = 0; i < session.touched.size(); ++i) {
     const H2Call* call = calls_.find(session.touched[i]);
-    if (call != nullptr && !call->over) core_.exchanges->flush_response(call->exchange);
+    if (call != nullptr && !call->over) core_.response_path->on_moved(call->exchange);
   }
   session.touched.clear();
   if (status == H2Session::Status::failed) {
@@ -189,15 +192,15 @@ void H2Backends::begin_serving(BackendConnection& connection) {
     H2Call* call = calls_.find(handle);
     if (call == nullptr || call->over) continue;
     if (session.codec.may_open()) {
-      core_.exchanges->on_leased(call->exchange, *this, handle);
+      core_.attempts->on_leased(call->exchange, *this, handle);
       continue;
     }
     const Handle exchange = call->exchange;
     forget(*call);
     if (useless) {
-      core_.exchanges->on_backend_failed(exchange, Cause::backend_refused_stream, Delivery::unprocessed);
+      core_.attempts->on_backend_failed(exchange, Cause::backend_refused_stream, Delivery::unprocessed);
     } else {  // it takes fewer than had come together
-      core_.exchanges->on_backend_full(exchange);
+      core_.attempts->on_backend_full(exchange);
     }
   }
 }
@@ -380,16 +383,16 @@ void H2Backends::close_tunnel(Handle end, Cause cause) {
 void H2Backends::on_response(H2BackendSession& session, Handle handle, const wire::ResponseHead& head) {
   EBB_FIND(call, calls_.find(handle));
   session.touched.push_back(handle);
-  core_.exchanges->on_heard(call.exchange);
+  core_.response_path->on_heard(call.exchange);
   const bool switching = head.status == 200 && !call.upgrade_key.empty();
   const bool whole = !head.interim() && head.framing == wire::Framing::none;  // of a tunnel: its half has ended
-  core_.exchanges->on_response_head(call.exchange, switching ? as_switching(call, head) : head);
+  core_.response_path->on_head(call.exchange, switching ? as_switching(call, head) : head);
   if (whole && !call.over) end_response(call, {});
 }
 
 void H2Backends::end_response(const H2Call& call, std::string_view trailers) {
-  if (call.tunnel) return core_.exchanges->on_tunnel_end_from_backend(call.exchange);
-  core_.exchanges->on_response_whole(call.exchange, trailers);
+  if (call.tunnel) return core_.tunnel->on_backend_finished(call.exchange);
+  core_.response_path->on_whole(call.exchange, trailers);
 }
 
 // 200 to an extended CONNECT says what 101 says to an upgrade (RFC 8441 section 5).
@@ -411,9 +414,9 @@ void H2Backends::on_payload(H2BackendSession& session, Handle handle, Slice byte
   EBB_FIND(call, calls_.find(handle));
   call.unconsumed += bytes.size();
   session.touched.push_back(handle);
-  core_.exchanges->on_heard(call.exchange);
-  if (call.tunnel) return core_.exchanges->on_tunnel_bytes_from_backend(call.exchange, std::move(bytes));
-  core_.exchanges->on_response_payload(call.exchange, bytes, 0, bytes.size());
+  core_.response_path->on_heard(call.exchange);
+  if (call.tunnel) return core_.tunnel->on_backend_bytes(call.exchange, std::move(bytes));
+  core_.response_path->on_payload(call.exchange, bytes, 0, bytes.size());
 }
 
 void H2Backends::on_whole(Handle handle, std::string_view trailers) {
@@ -425,12 +428,12 @@ void H2Backends::on_stream_failed(Handle handle, Cause cause, bool unprocessed) 
   EBB_FIND(call, calls_.find(handle));
   const Handle exchange = call.exchange;
   forget(call);
-  core_.exchanges->on_backend_failed(exchange, cause, unprocessed ? Delivery::unprocessed : Delivery::unknown);
+  core_.attempts->on_backend_failed(exchange, cause, unprocessed ? Delivery::unprocessed : Delivery::unknown);
 }
 
 void H2Backends::on_stream_drained(Handle handle) {
   EBB_FIND(call, calls_.find(handle));
-  core_.exchanges->on_backend_drained(call.exchange);
+  core_.request_path->on_backend_drained(call.exchange);
 }
 
 void H2Backends::forget(H2Call& call) {
@@ -512,7 +515,7 @@ void H2Backends::on_closed(BackendConnection& connection, Cause cause) {
     const Handle exchange = call->exchange;
     const Delivery delivery = lifecycle::delivery(connection.delivered, call->begins_at);
     forget(*call);
-    core_.exchanges->on_backend_failed(exchange, cause, delivery);
+    core_.attempts->on_backend_failed(exchange, cause, delivery);
   }
 }
 

@@ -4,8 +4,13 @@
 #include <limits>
 
 #include "gate/exchanges.h"
+#include "gate/intake.h"
 #include "gate/own_answer.h"
 #include "gate/payload.h"
+#include "gate/records.h"
+#include "gate/request_path.h"
+#include "gate/response_path.h"
+#include "gate/tunnel.h"
 #include "routes/normalise.h"
 #include "wire/h1_field.h"
 #include "wire/websocket.h"
@@ -91,16 +96,16 @@ void H2Clients::on_request(Handle client_handle, StreamId id, const wire::Reques
   stream.upgrade = !head.upgrade.empty();
   if (misdirected(client, head.authority)) {
     const std::size_t sent = answer(stream.self, own_answer(Cause::client_misdirected, head.method, stream.whole));
-    return core_.exchanges->record_refusal(client, Cause::client_misdirected, &head, sent);
+    return core_.records->refused(client, Cause::client_misdirected, &head, sent);
   }
   client.timer.disarm();
   core_.clients->has_work(client);
   client.h2->exchanges += 1;
-  const Handle exchange = core_.exchanges->begin(*this, stream.self, stream.upgrade ? as_upgrade(head) : head);
+  const Handle exchange = core_.intake->begin(*this, stream.self, stream.upgrade ? as_upgrade(head) : head);
   stream.exchange = exchange;
-  stream.head_held = core_.exchanges->head_memory(exchange);
+  stream.head_held = core_.exchanges->find(exchange)->head_memory();
   client.h2->heads_held += stream.head_held;
-  core_.exchanges->start(exchange);
+  core_.intake->start(exchange);
 }
 
 // A head that HPACK has packed into a few bytes takes as much memory as any other.
@@ -113,7 +118,7 @@ bool H2Clients::holds_too_many_heads(const H2ClientSession& session) const {
 void H2Clients::refuse_stream(ClientConnection& client, StreamId id, const wire::RequestHead& head) {
   client.h2->codec.reset(id, Cause::buffer_limit, true);
   schedule(client);
-  core_.exchanges->record_refusal(client, Cause::buffer_limit, &head, 0);
+  core_.records->refused(client, Cause::buffer_limit, &head, 0);
 }
 
 H2Stream& H2Clients::add_stream(ClientConnection& client, StreamId id) {
@@ -163,7 +168,7 @@ void H2Clients::on_request_refused(Handle client_handle, StreamId id, Cause caus
   OwnAnswer refusal = own_answer(cause, wire::Method::other, false);
   refusal.words = why;
   const std::size_t sent = answer(stream.self, refusal);
-  core_.exchanges->record_refusal(client, cause, nullptr, sent);
+  core_.records->refused(client, cause, nullptr, sent);
 }
 
 void H2Clients::on_payload(Handle handle, Slice bytes) {
@@ -176,7 +181,7 @@ void H2Clients::on_payload(Handle handle, Slice bytes) {
     return limit_early(stream);
   }
   if (!stream.exchange) return;
-  core_.exchanges->on_request_payload(stream.exchange, bytes, 0, bytes.size());
+  core_.request_path->on_payload(stream.exchange, bytes, 0, bytes.size());
   touch(stream);
 }
 
@@ -209,7 +214,7 @@ void H2Clients::touch(H2Stream& stream) {
 void H2Clients::pass_on(H2Stream& stream) {
   stream.touched = false;
   if (!stream.tunnel) {
-    if (stream.exchange && !stream.over) core_.exchanges->on_request_moved(stream.exchange);
+    if (stream.exchange && !stream.over) core_.request_path->on_moved(stream.exchange);
     return;
   }
   const Handle self = stream.self;
@@ -217,7 +222,7 @@ void H2Clients::pass_on(H2Stream& stream) {
   while (!bytes.empty()) {
     const H2Stream* still = streams_.find(self);
     if (still == nullptr || still->over || !still->exchange) return;
-    core_.exchanges->on_tunnel_bytes_from_client(still->exchange, bytes.pop_front());
+    core_.tunnel->on_client_bytes(still->exchange, bytes.pop_front());
   }
 }
 
@@ -232,7 +237,7 @@ void H2Clients::on_whole(Handle handle, std::string_view trailers) {
     }
     return;
   }
-  if (stream.exchange && !stream.upgrade) core_.exchanges->on_request_whole(stream.exchange, trailers);
+  if (stream.exchange && !stream.upgrade) core_.request_path->on_whole(stream.exchange, trailers);
 }
 
 // The response came before the whole request (RFC 9113 8.1). Some clients lose it when RST_STREAM comes while they
@@ -258,7 +263,7 @@ void H2Clients::on_stream_failed(Handle handle, Cause cause) {
 
 void H2Clients::on_stream_drained(Handle handle) {
   EBB_FIND(stream, streams_.find(handle));
-  if (stream.exchange) core_.exchanges->on_client_drained(stream.exchange);
+  if (stream.exchange) core_.response_path->on_client_drained(stream.exchange);
 }
 
 H2ClientSession* H2Clients::session_of(const H2Stream& stream) {

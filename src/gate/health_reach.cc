@@ -2,7 +2,7 @@
 // still open to it would not tell for long: a stream that waits sends nothing. So the peers of its connections are
 // asked by keepalive probes; a kernel answers them, whatever its process does. Not one answer: all is lost.
 //
-// Before: gate/leaving (connect_slow), gate/health (apply). Next: gate/health_looks, gate/health (judge).
+// Before: gate/moves (connect_slow), gate/health (apply). Next: gate/health_looks, gate/health (judge).
 #include <algorithm>
 #include <unordered_map>
 

@@ -7,14 +7,16 @@
 //
 // Nothing else ever follows from silence.
 //
-// Before: gate/health_looks (look). Next: gate/health (judge), gate/leaving.
+// Before: gate/health_looks (look). Next: gate/health (judge), gate/moves.
 #include <algorithm>
 #include <unordered_map>
 #include <unordered_set>
 
+#include "gate/bonds.h"
 #include "gate/exchanges.h"
 #include "gate/h2_backends.h"
 #include "gate/health.h"
+#include "gate/moves.h"
 #include "gate/witnesses.h"
 #include "gate/worker.h"
 
@@ -82,18 +84,20 @@ void HealthWatch::forget_waiting() {
 void HealthWatch::find_waiting() {
   forget_waiting();
   core_.exchanges->for_each([&](Handle, const Exchange& exchange) {
-    if (!exchange.life.is(lifecycle::ExchangeLife::State::awaiting) || exchange.response_bytes) return;
-    EndpointState* endpoint = core_.endpoints->find(exchange.endpoint);
+    if (!exchange.waits_for_answer()) return;
+    const Attempt& attempt = *exchange.attempt;
+    EndpointState* endpoint = core_.endpoints->find(attempt.endpoint);
     if (endpoint == nullptr) return;
-    endpoint->order.waits(exchange.place);
+    endpoint->order.waits(attempt.place);
     if (exchange.front == core_.witnesses) return;  // that it waits is what it told
     const routes::SilenceModel& limits = core_.endpoints->view(endpoint->view).evidence.silence;
-    const base::Duration waited = looked_at_ - exchange.asked;
+    const base::Duration waited = looked_at_ - attempt.asked;
     if (waited <= limits.after) asked_lately_.insert(endpoint->self.slot);
-    const bool slow_itself = exchange.left_silence && waited > limits.trial;
+    const bool slow_itself = exchange.tries.left_silence && waited > limits.trial;
     if (slow_itself && !endpoint->order.concurrent()) slow_elsewhere_[endpoint->view.slot] += 1;
     if (!limits.on || waited <= limits.after / 2) return;
-    waiting_.push_back({endpoint->view, exchange.endpoint, exchange.kind, waited, exchange.asked < endpoint->heard});
+    waiting_.push_back(
+        {endpoint->view, attempt.endpoint, exchange.request.kind, waited, attempt.asked < endpoint->heard});
   });
   for (const Handle handle : given_up_at_) {
     EndpointState* endpoint = core_.endpoints->find(handle);
@@ -202,8 +206,8 @@ KindReport HealthWatch::report_on(const KindQuestion& question) const {
 
 void HealthWatch::look_for_silent() {
   core_.exchanges->for_each([&](Handle, const Exchange& exchange) {
-    EndpointState* endpoint = core_.endpoints->find(exchange.endpoint);
-    if (endpoint != nullptr) endpoint->heard = std::max(endpoint->heard, exchange.heard);
+    EndpointState* endpoint = core_.endpoints->find(exchange.endpoint());
+    if (endpoint != nullptr) endpoint->heard = std::max(endpoint->heard, exchange.attempt->heard);
   });
   for (const Trials& trials : trials_) {
     const EndpointState* endpoint = core_.endpoints->find(trials.endpoint);
@@ -462,11 +466,12 @@ void HealthWatch::ping_unanswered(const BackendConnection& connection, bool hang
   if (now - first < unproven_max && !another_may_answer(endpoint, first)) return;
   const Handle self = connection.self;
   KnownTimes times(*this, endpoint.view);
-  const std::uint32_t moved = core_.exchanges->leave_silent(endpoint.self, [&](const Exchange& exchange) {
-    if (exchange.back->connection_of(exchange.backend) != self) return false;
-    const base::Duration waited = now - exchange.asked;
-    if (waited < limits.before_ping || exchange.asked < endpoint.heard) return false;
-    const AnswerTimes& known = times.like(exchange.kind, waited);
+  const std::uint32_t moved = core_.moves->leave_silent(endpoint.self, [&](const Exchange& exchange) {
+    const Attempt& attempt = *exchange.attempt;
+    if (attempt.back->connection_of(attempt.end) != self) return false;
+    const base::Duration waited = now - attempt.asked;
+    if (waited < limits.before_ping || attempt.asked < endpoint.heard) return false;
+    const AnswerTimes& known = times.like(exchange.request.kind, waited);
     return known.answers() < lifecycle::answers_min ||
            lifecycle::chance_of_longer(known, waited, 0) <= lifecycle::trial_chance_max;
   });
@@ -545,23 +550,22 @@ void HealthWatch::move_one(const EndpointState& endpoint, bool sure, std::option
   };
   std::vector<Fit> fit;
   core_.exchanges->for_each([&](Handle handle, const Exchange& exchange) {
-    if (exchange.endpoint != endpoint.self || (of && exchange.kind != *of)) return;
+    const Request& request = exchange.request;
+    if (exchange.endpoint() != endpoint.self || (of && request.kind != *of)) return;
     // A client that belongs there stays until there is a doubt.
-    if (endpoint.doubt == Doubt::none && Exchanges::bound_here(exchange)) return;
-    if (!exchange.life.is(lifecycle::ExchangeLife::State::awaiting) || !wire::idempotent(exchange.method) ||
-        !exchange.replayable || exchange.left_silence)
-      return;
-    const auto [found, added] = plans.try_emplace(exchange.kind);
-    if (added) found->second = lifecycle::plan_trial(times.of(exchange.kind), view.evidence.silence.trial);
-    const base::Duration waited = looked_at_ - exchange.asked;
+    if (endpoint.doubt == Doubt::none && bound_here(exchange)) return;
+    if (exchange.stage() != lifecycle::Stage::awaiting || !request.repeatable() || exchange.tries.left_silence) return;
+    const auto [found, added] = plans.try_emplace(request.kind);
+    if (added) found->second = lifecycle::plan_trial(times.of(request.kind), view.evidence.silence.trial);
+    const base::Duration waited = looked_at_ - exchange.attempt->asked;
     if (!found->second || waited <= view.evidence.silence.after) return;
-    const bool overdue = sure || lifecycle::chance_of_longer(times.of(exchange.kind), waited, 0) <= overdue_chance;
-    if (overdue) fit.push_back({exchange.asked, handle, *found->second});
+    const bool overdue = sure || lifecycle::chance_of_longer(times.of(request.kind), waited, 0) <= overdue_chance;
+    if (overdue) fit.push_back({exchange.attempt->asked, handle, *found->second});
   });
   std::ranges::sort(fit, std::ranges::greater{}, &Fit::asked);
   if (fit.size() > comparable_max) fit.resize(comparable_max);
   for (const Fit& each : fit) {
-    if (core_.exchanges->compare(self, each.exchange, each.plan)) return relieved(self, 1);
+    if (core_.moves->compare(self, each.exchange, each.plan)) return relieved(self, 1);
   }
 }
 
@@ -580,12 +584,14 @@ void HealthWatch::relieve(const EndpointState& endpoint) {
   // or some of its kind have taken as long. And what waits behind that one may be slow too, where its kind is new.
   const bool knows_enough = concurrent || silence >= new_kind_max;
   KnownTimes times(*this, endpoint.view);
-  const std::uint32_t moved = core_.exchanges->leave_silent(self, [&](const Exchange& exchange) {
-    const base::Duration waited = looked_at_ - exchange.asked;
+  const std::uint32_t moved = core_.moves->leave_silent(self, [&](const Exchange& exchange) {
+    const base::Duration waited = looked_at_ - exchange.attempt->asked;
     if (waited < view.evidence.silence.trial) return false;
-    const AnswerTimes& known = knows_enough ? times.like(exchange.kind, waited) : times.of(exchange.kind);
+    const AnswerTimes& known =
+        knows_enough ? times.like(exchange.request.kind, waited) : times.of(exchange.request.kind);
     const bool worked_on = silence < 2 * survived || lifecycle::known_as_slow(known, waited);
-    if (!concurrent && exchange.asked == first && worked_on && silence < lifecycle::slow_silence_max) return false;
+    if (!concurrent && exchange.attempt->asked == first && worked_on && silence < lifecycle::slow_silence_max)
+      return false;
     return lifecycle::chance_of_longer(known, waited, 0) <= chance_max;
   });
   relieved(self, moved);
@@ -620,8 +626,8 @@ base::Duration HealthWatch::survived_by(const BackendView& view) const {
 base::Instant HealthWatch::first_asked(Handle endpoint) const {
   base::Instant first = base::Instant::max();
   core_.exchanges->for_each([&](Handle, const Exchange& exchange) {
-    const bool waits = exchange.endpoint == endpoint && exchange.life.is(lifecycle::ExchangeLife::State::awaiting);
-    if (waits && !exchange.response_bytes) first = std::min(first, exchange.asked);
+    if (exchange.endpoint() != endpoint || !exchange.waits_for_answer()) return;
+    first = std::min(first, exchange.attempt->asked);
   });
   return first;
 }

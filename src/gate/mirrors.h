@@ -1,23 +1,31 @@
-// The client's half of a mirror: a copy of a request to another backend whose answer nobody waits for. A mirror is an
-// exchange of its own, begun when the request that it copies is whole. Upgrades are not copied.
+// Copies of requests to other backends: never waited for, never answered, and left out where they would cost too much.
+// A mirror is an exchange of its own without a client, begun when the request that it copies is whole. Upgrades are not
+// copied.
+//
+// Before: gate/intake (choose), gate/request_path (copy, send). Next: gate/attempts, for the copy.
 #pragma once
 
+#include "gate/exchange.h"
 #include "gate/nobody.h"
 
 namespace ebb::gate {
 
 class Mirrors final : public Nobody {
  public:
-  // A request with a larger body is not copied.
-  static constexpr std::size_t body_bytes_max = std::size_t{64} << 10;
-  // At a time, per worker: a mirror that hangs must not let copies pile up.
-  static constexpr std::uint32_t running_max = 256;
+  explicit Mirrors(Core& core) : core_(core) {}
 
-  bool has_room() const { return running_ < running_max; }
-  void begun() { running_ += 1; }
-  void ended() { running_ -= 1; }
+  // The backends that are to get a copy.
+  void choose(Exchange& exchange, const wire::RequestHead& head);
+  void copy(Exchange& exchange, const base::Slice& source, std::uint32_t at, std::uint32_t size);
+  // Once the request is whole, so that a mirror never waits for a client, nor a client for a mirror.
+  void send(Exchange& exchange);
+  void ended(base::Cause cause);
+  void end_all(base::Cause cause);
 
  private:
+  void begin(const Exchange& original, std::uint32_t backend, const base::Chain& payload);
+
+  Core& core_;
   std::uint32_t running_ = 0;
 };
 

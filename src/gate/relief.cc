@@ -5,6 +5,8 @@
 
 #include "gate/clients.h"
 #include "gate/exchanges.h"
+#include "gate/request_path.h"
+#include "gate/witnesses.h"
 
 namespace ebb::gate {
 
@@ -30,8 +32,8 @@ void Relief::act() {
   // What is closed is freed when the kernel has let go of it, so that the pool cannot be asked how much that was.
   const std::size_t on_its_way = ended - std::min(ended, in_use - blocks.bytes_in_use());
   if (!blocks.crowded()) return;
-  core_.exchanges->end_witnesses({}, Cause::buffer_limit);
-  core_.exchanges->drop_replay_copies();
+  core_.witnesses->end({}, Cause::buffer_limit);
+  core_.request_path->drop_replay_copies();
   if (blocks.crowded()) end_holders(on_its_way);
 }
 
@@ -56,10 +58,7 @@ std::vector<Relief::Holder> Relief::holders() {
   core_.exchanges->for_each([&of_exchanges](Handle, const Exchange& exchange) {
     const ClientConnection* client = exchange.life.ended() ? nullptr : exchange.front->connection(exchange.client);
     if (client == nullptr) return;
-    of_exchanges[client] += Exchanges::head_memory(exchange) + exchange.body.held() + exchange.kept.held() +
-                            exchange.to_client.held() +
-                            (exchange.applied != nullptr ? exchange.applied->copy.held() : 0) +
-                            (exchange.backend ? exchange.back->memory(exchange.backend) : 0);
+    of_exchanges[client] += exchange.memory();
   });
   std::vector<Holder> all;
   core_.clients->for_each([&](Handle handle, const ClientConnection& client) {

@@ -1,8 +1,8 @@
-// After 101, or from the start, the exchange is a pair of byte streams. Each half ends on its own; when both have, or
-// nothing has moved for the tunnel's idle time, the tunnel is over.
-//
-// Before: gate/response_path.
+#include "gate/tunnel.h"
+
+#include "gate/deadlines.h"
 #include "gate/exchanges.h"
+#include "gate/response_path.h"
 
 namespace ebb::gate {
 
@@ -11,6 +11,9 @@ using base::Chain;
 using base::Handle;
 using base::Slice;
 using reactor::Receive;
+using RequestEvent = lifecycle::RequestHalfLife::Event;
+using ResponseEvent = lifecycle::ResponseHalfLife::Event;
+using ResponseState = lifecycle::ResponseHalfLife::State;
 
 namespace {
 
@@ -30,97 +33,112 @@ Chain chain_of(base::BlockPool& blocks, const std::array<char, size>& text) {
   return chain;
 }
 
-}  // namespace
-
-void Exchanges::become_tunnel(Exchange& exchange, Event event) {
-  step(exchange, event);
-  begin_tunnel_age(exchange);
-  if (exchange.websocket_asked) exchange.websocket = std::make_unique<WebsocketWays>();
-  exchange.back->become_tunnel(exchange.backend);
-  exchange.front->become_tunnel(exchange.client);
-  Chain late = exchange.back->early_bytes(exchange.backend);
-  if (exchange.websocket != nullptr) follow(late, exchange.websocket->to_client);
-  exchange.to_client.push(std::move(late));
-  if (!flush(exchange)) return;
-  Chain early = exchange.front->early_bytes(exchange.client);
-  if (exchange.websocket != nullptr) follow(early, exchange.websocket->to_backend);
-  if (!early.empty()) exchange.back->flush(exchange.backend, std::move(early));
-  if (exchange.life.ended()) return;
-  exchange.back->receive(exchange.backend, Receive::watchful);
-  arm_for_state(exchange);
-  if (exchange.front->finished(exchange.client)) tunnel_finished(exchange, owner_client);
+Chain chain_of(Slice&& bytes) {
+  Chain chain;
+  chain.push(std::move(bytes));
+  return chain;
 }
 
-void Exchanges::on_tunnel_bytes_from_client(Handle handle, Slice bytes) {
-  Exchange* exchange = live(handle);
+}  // namespace
+
+void Tunnel::begin(Exchange& exchange) {
+  Exchanges& exchanges = *core_.exchanges;
+  exchanges.step(exchange, lifecycle::ExchangeLife::Event::tunnel);
+  exchanges.step(exchange, exchange.request.life, RequestEvent::tunnel);
+  exchanges.step(exchange, exchange.response.life, ResponseEvent::tunnel);
+  exchanges.step(exchange, exchange.attempt->life, lifecycle::AttemptLife::Event::tunnel);
+  core_.deadlines->begin_tunnel(exchange);
+  if (exchange.request.wants == Wants::websocket) exchange.websocket = std::make_unique<WebsocketWays>();
+  Back& back = *exchange.attempt->back;
+  const Handle end = exchange.attempt->end;
+  back.become_tunnel(end);
+  exchange.front->become_tunnel(exchange.client);
+  Chain late = back.early_bytes(end);
+  if (exchange.websocket != nullptr) follow(late, exchange.websocket->to_client);
+  exchange.response.out.push(std::move(late));
+  if (!core_.response_path->flush(exchange)) return;
+  Chain early = exchange.front->early_bytes(exchange.client);
+  if (exchange.websocket != nullptr) follow(early, exchange.websocket->to_backend);
+  if (!early.empty()) back.flush(end, std::move(early));
+  if (exchange.life.ended()) return;
+  back.receive(end, Receive::watchful);
+  core_.deadlines->moved(exchange);
+  if (exchange.front->finished(exchange.client)) on_client_finished(exchange);
+}
+
+void Tunnel::on_client_bytes(Handle handle, Slice bytes) {
+  Exchange* exchange = core_.exchanges->live(handle);
   if (exchange == nullptr) return;
   const Receive mode = mode_after(core_, bytes.size());
-  exchange->request_bytes += bytes.size();
+  exchange->request.bytes += bytes.size();
   if (exchange->websocket != nullptr) exchange->websocket->to_backend.take(bytes.view());
-  Chain out;
-  out.push(std::move(bytes));
-  exchange->back->flush(exchange->backend, std::move(out));
+  exchange->attempt->back->flush(exchange->attempt->end, chain_of(std::move(bytes)));
   if (exchange->life.ended()) return;  // sending may find that the stream, or its connection, is over
-  arm_for_state(*exchange);
-  const bool stuck = backend_stuck(*exchange);
+  core_.deadlines->moved(*exchange);
+  const bool stuck = core_.exchanges->backend_stuck(*exchange);
   if (!exchange->life.ended()) exchange->front->receive(exchange->client, stuck ? Receive::paused : mode);
 }
 
-void Exchanges::on_tunnel_bytes_from_backend(Handle handle, Slice bytes) {
-  Exchange* found = live(handle);
-  if (found == nullptr) return;
-  Exchange& exchange = *found;
+void Tunnel::on_backend_bytes(Handle handle, Slice bytes) {
+  Exchange* exchange = core_.exchanges->live(handle);
+  if (exchange == nullptr) return;
   const Receive mode = mode_after(core_, bytes.size());
-  exchange.response_sent += bytes.size();
-  if (exchange.websocket != nullptr) exchange.websocket->to_client.take(bytes.view());
-  Chain out;
-  out.push(std::move(bytes));
-  exchange.front->flush(exchange.client, std::move(out));
-  if (exchange.life.ended()) return;
-  arm_for_state(exchange);
-  const bool stuck = client_stuck(exchange);
-  if (!exchange.life.ended()) exchange.back->receive(exchange.backend, stuck ? Receive::paused : mode);
+  exchange->response.sent += bytes.size();
+  if (exchange->websocket != nullptr) exchange->websocket->to_client.take(bytes.view());
+  exchange->front->flush(exchange->client, chain_of(std::move(bytes)));
+  if (exchange->life.ended()) return;
+  core_.deadlines->moved(*exchange);
+  const bool stuck = core_.exchanges->client_stuck(*exchange);
+  if (exchange->life.ended()) return;
+  exchange->attempt->back->receive(exchange->attempt->end, stuck ? Receive::paused : mode);
 }
 
-void Exchanges::on_tunnel_end_from_backend(Handle handle) {
-  if (Exchange* exchange = live(handle); exchange != nullptr) tunnel_finished(*exchange, owner_backend);
-}
-
-// One side sends no more: the other is told so, and may go on sending.
-void Exchanges::tunnel_finished(Exchange& exchange, OwnerKind side) {
-  if (side == owner_backend) exchange.backend_finished = true;
-  const bool client_finished = exchange.front->finished(exchange.client);
-  if (client_finished && exchange.backend_finished) return close_tunnel(exchange, Cause::tunnel_closed);
-  if (side == owner_client) {
-    exchange.back->finish(exchange.backend);
-  } else {
-    exchange.front->finish(exchange.client);
+void Tunnel::on_client_finished(Exchange& exchange) {
+  if (exchange.request.life.is(Request::State::finished)) return;
+  core_.exchanges->step(exchange, exchange.request.life, RequestEvent::finished);
+  if (exchange.response.life.is(ResponseState::finished)) {
+    return core_.exchanges->finish(exchange, Cause::tunnel_closed);
   }
-  arm_for_state(exchange);
+  exchange.attempt->back->finish(exchange.attempt->end);
+  core_.deadlines->moved(exchange);
 }
 
-// A WebSocket is told that it ends, on each side on which it is between two frames. That is then the last word there:
-// a stream of HTTP/2 that were reset instead would lose it.
-void Exchanges::say_goodbye(Exchange& exchange) {
-  if (exchange.websocket == nullptr || exchange.backend_finished) return;
+void Tunnel::on_backend_finished(Handle handle) {
+  Exchange* exchange = core_.exchanges->live(handle);
+  // TLS says so, and then the FIN does.
+  if (exchange == nullptr || exchange->response.life.is(ResponseState::finished)) return;
+  core_.exchanges->step(*exchange, exchange->response.life, ResponseEvent::finished);
+  if (exchange->request.life.is(Request::State::finished)) {
+    return core_.exchanges->finish(*exchange, Cause::tunnel_closed);
+  }
+  exchange->front->finish(exchange->client);
+  core_.deadlines->moved(*exchange);
+}
+
+void Tunnel::on_client_drained(Exchange& exchange) {
+  if (exchange.response.life.is(ResponseState::finished)) return;
+  exchange.attempt->back->receive(exchange.attempt->end, Receive::watchful);
+  core_.deadlines->moved(exchange);
+}
+
+void Tunnel::on_backend_drained(Exchange& exchange) {
+  exchange.front->receive(exchange.client, Receive::watchful);
+  core_.deadlines->moved(exchange);
+}
+
+void Tunnel::say_goodbye(Exchange& exchange) {
+  if (exchange.websocket == nullptr || exchange.response.life.is(ResponseState::finished)) return;
   base::BlockPool& blocks = core_.reactor.blocks();
   const bool client_finished = exchange.front->finished(exchange.client);
   if (exchange.websocket->to_client.between_frames()) {
     exchange.front->flush(exchange.client, chain_of(blocks, wire::websocket_going_away));
     exchange.front->finish(exchange.client);
   }
-  if (exchange.backend && !client_finished && exchange.websocket->to_backend.between_frames()) {
-    exchange.back->flush(exchange.backend, chain_of(blocks, wire::websocket_going_away_masked));
-    exchange.back->finish(exchange.backend);
+  const std::optional<Attempt>& attempt = exchange.attempt;
+  if (attempt && attempt->end && !client_finished && exchange.websocket->to_backend.between_frames()) {
+    attempt->back->flush(attempt->end, chain_of(blocks, wire::websocket_going_away_masked));
+    attempt->back->finish(attempt->end);
   }
-}
-
-void Exchanges::close_tunnel(Exchange& exchange, Cause cause) {
-  if (exchange.backend) exchange.back->close_tunnel(exchange.backend, cause);
-  exchange.backend = {};
-  step(exchange, cause == Cause::tunnel_closed ? Event::response_whole : Event::failed);
-  end(exchange, cause);
-  exchange.front->close_tunnel(exchange.client, cause);
 }
 
 }  // namespace ebb::gate

@@ -1,9 +1,7 @@
-// What a request leaves behind when it leaves a silent endpoint as its trial: its first half stays, to hear what the
-// endpoint says in the end.
-//
-// Before: gate/leaving. Next: gate/response_path, for the witness; gate/health hears its answer.
 #include "gate/witnesses.h"
 
+#include "gate/bonds.h"
+#include "gate/deadlines.h"
 #include "gate/endpoints.h"
 #include "gate/exchanges.h"
 
@@ -12,46 +10,46 @@ namespace ebb::gate {
 using base::Cause;
 using base::Handle;
 
-// False: the endpoint's half is as it was. A draining endpoint is not kept waiting for what nobody needs, a full one
-// has no room for it, and an old write must not be carried out after a newer one that went elsewhere.
-bool Exchanges::leave_witness(Exchange& exchange) {
-  if (!wire::safe(exchange.method) || exchange.upgrade_asked || core_.stopping) return false;
-  EndpointState* endpoint = core_.endpoints->find(exchange.endpoint);
-  if (endpoint == nullptr || endpoint->draining() || core_.endpoints->full(*endpoint)) return false;
-  Exchange& witness = add(*core_.witnesses, {}, exchange.snapshot);
-  if (!exchange.back->hand_over(exchange.backend, witness.self)) {
-    step(witness, Event::failed);
-    end(witness, Cause::backend_silent);
-    return false;
-  }
-  core_.endpoints->attach_witness(*endpoint);
-  witness.route = exchange.route;
-  witness.backend_index = exchange.backend_index;
-  witness.method = exchange.method;
-  witness.kind = exchange.kind;
-  if (const lifecycle::ClientKey key = key_of(exchange); key != lifecycle::unbound) witness.hash_key = key;
-  witness.endpoint = exchange.endpoint;
-  witness.back = exchange.back;
-  witness.backend = std::exchange(exchange.backend, {});
-  witness.reused = exchange.reused;
-  witness.handed_over = exchange.handed_over;
-  witness.asked = exchange.asked;
-  witness.heard = exchange.heard;
-  witness.place = exchange.place;
-  witness.tries = 1;
-  witness.replayable = false;
-  witness.request_whole = witness.head_sent = witness.end_sent = true;
-  witness.deadline = std::min(exchange.deadline, core_.reactor.now() + response_timeout(witness));
-  for (const Event event : {Event::connect, Event::lease, Event::request_whole}) step(witness, event);
-  arm_for_state(witness);
-  core_.witnesses->add(witness.endpoint, witness.self);
-  const std::vector<Handle> all = core_.witnesses->of(witness.endpoint);
-  if (all.size() > Witnesses::per_endpoint_max) on_client_left(all.front(), Cause::backend_silent);
-  return true;
+// A draining endpoint is not kept waiting for an answer that nobody needs, a full one has no room for it, and an old
+// write must not be carried out after a newer one that went elsewhere.
+void Witnesses::take_over(Exchange& exchange) {
+  EndpointState* endpoint = core_.endpoints->find(exchange.endpoint());
+  const bool harmless = wire::safe(exchange.request.method) && !exchange.request.upgrades() && !core_.stopping;
+  if (!harmless || endpoint == nullptr || endpoint->draining() || core_.endpoints->full(*endpoint)) return;
+  begin(exchange, *endpoint);
 }
 
-void Exchanges::end_witnesses(Handle endpoint, Cause cause) {
-  for (const Handle handle : core_.witnesses->of(endpoint)) on_client_left(handle, cause);
+void Witnesses::begin(Exchange& original, EndpointState& endpoint) {
+  Exchange& witness = core_.exchanges->add(*this, {}, original.snapshot);
+  witness.route = original.route;
+  witness.backend_index = original.backend_index;
+  witness.request.method = original.request.method;
+  witness.request.kind = original.request.kind;
+  witness.request.replayable = false;
+  if (const lifecycle::ClientKey key = key_of(original); key != lifecycle::unbound) witness.hash_key = key;
+  witness.tries.count = 1;
+  witness.account.reused = original.account.reused;
+  witness.account.handed_over = original.account.handed_over;
+  witness.attempt = original.attempt;
+  witness.attempt->trial.reset();
+  witness.attempt->deadline = base::Instant::max();
+  witness.deadline = std::min(original.deadline, core_.reactor.now() + response_timeout(witness));
+  core_.endpoints->attach_witness(endpoint);
+  core_.exchanges->step(witness, witness.request.life, lifecycle::RequestHalfLife::Event::whole);
+  core_.exchanges->step(witness, lifecycle::ExchangeLife::Event::attempt);
+  if (!witness.attempt->back->hand_over(witness.attempt->end, witness.self)) {
+    witness.attempt->end = {};
+    return core_.exchanges->finish(witness, Cause::backend_silent);
+  }
+  original.attempt->end = {};
+  core_.deadlines->moved(witness);
+  all_.push_back({endpoint.self, witness.self});
+  const std::vector<Handle> here = of(endpoint.self);
+  if (here.size() > per_endpoint_max) core_.exchanges->on_client_left(here.front(), Cause::backend_silent);
+}
+
+void Witnesses::end(Handle endpoint, Cause cause) {
+  for (const Handle handle : of(endpoint)) core_.exchanges->on_client_left(handle, cause);
 }
 
 }  // namespace ebb::gate

@@ -22,7 +22,19 @@ Worker::Worker(reactor::Reactor& reactor, const base::Labels& labels, const Work
     : core_{.reactor = reactor, .labels = labels, .random = seeded(reactor.clock())},
       clients_(core_),
       h2_clients_(core_),
+      intake_(core_),
+      bonds_(core_),
       exchanges_(core_),
+      attempts_(core_),
+      held_(core_),
+      moves_(core_),
+      request_path_(core_),
+      response_path_(core_),
+      tunnel_(core_),
+      deadlines_(core_),
+      records_(core_),
+      mirrors_(core_),
+      witnesses_(core_),
       backends_(core_),
       h2_backends_(core_),
       endpoints_(core_),
@@ -38,7 +50,17 @@ Worker::Worker(reactor::Reactor& reactor, const base::Labels& labels, const Work
   core_.on_relief = options.on_relief;
   core_.clients = &clients_;
   core_.h2_clients = &h2_clients_;
+  core_.intake = &intake_;
+  core_.bonds = &bonds_;
   core_.exchanges = &exchanges_;
+  core_.attempts = &attempts_;
+  core_.held = &held_;
+  core_.moves = &moves_;
+  core_.request_path = &request_path_;
+  core_.response_path = &response_path_;
+  core_.tunnel = &tunnel_;
+  core_.deadlines = &deadlines_;
+  core_.records = &records_;
   core_.backends = &backends_;
   core_.h2_backends = &h2_backends_;
   core_.endpoints = &endpoints_;
@@ -203,8 +225,8 @@ void Worker::drain(std::move_only_function<void()> when_quiet) {
   datagrams_.drain();
   health_.stop();
   checks_.stop();
-  exchanges_.end_mirrors(Cause::shutdown);
-  exchanges_.end_witnesses({}, Cause::shutdown);
+  mirrors_.end_all(Cause::shutdown);
+  witnesses_.end({}, Cause::shutdown);
   bury();
   tell_if_quiet();
 }
@@ -246,12 +268,12 @@ void Worker::send_scheduled() {
 void Worker::on_round_end() {
   end_broken();
   health_.settle();
-  exchanges_.serve_held();
+  held_.serve();
   clients_.read_queued();
   send_scheduled();
   // Connections that have closed with their last frames have left room.
   if (endpoints_.any_woken()) {
-    exchanges_.serve_held();
+    held_.serve();
     send_scheduled();
   }
   // What broke meanwhile does not wait for the next round, which may be long in coming.
@@ -330,7 +352,7 @@ void Worker::on_timer(Owner owner) {
   switch (owner.kind) {
     case owner_client: return clients_.on_timer(owner.handle);
     case owner_backend: return backends_.on_timer(owner.handle);
-    case owner_exchange: return exchanges_.on_timer(owner.handle);
+    case owner_exchange: return deadlines_.on_timer(owner.handle);
     case owner_flow: return datagrams_.on_timer(owner.handle);
     case owner_endpoint: return endpoints_.on_timer(owner.handle);
     case owner_health: return health_.on_timer(owner);
@@ -388,7 +410,8 @@ Audit Worker::audit() {
   });
   exchanges_.for_each([&audit](Handle, Exchange& exchange) {
     if (exchange.life.ended() || exchange.timer.armed()) return;
-    if (!exchange.backend || !exchange.back->has_deadline(exchange.backend)) audit.without_deadline += 1;
+    const std::optional<Attempt>& attempt = exchange.attempt;
+    if (!attempt || !attempt->end || !attempt->back->has_deadline(attempt->end)) audit.without_deadline += 1;
   });
   return audit;
 }

@@ -9,7 +9,9 @@
 #include <string>
 #include <vector>
 
+#include "gate/attempts.h"
 #include "gate/backends.h"
+#include "gate/bonds.h"
 #include "gate/book.h"
 #include "gate/checks.h"
 #include "gate/client_limits.h"
@@ -17,13 +19,21 @@
 #include "gate/connection_facts.h"
 #include "gate/core.h"
 #include "gate/datagrams.h"
+#include "gate/deadlines.h"
 #include "gate/endpoints.h"
 #include "gate/exchanges.h"
 #include "gate/h2_backends.h"
 #include "gate/h2_clients.h"
 #include "gate/health.h"
+#include "gate/held_requests.h"
+#include "gate/intake.h"
 #include "gate/mirrors.h"
+#include "gate/moves.h"
+#include "gate/records.h"
 #include "gate/relief.h"
+#include "gate/request_path.h"
+#include "gate/response_path.h"
+#include "gate/tunnel.h"
 #include "gate/witnesses.h"
 
 namespace ebb::gate {
@@ -133,14 +143,24 @@ class Worker final : public reactor::Handler {
   Core core_;
   Clients clients_;
   H2Clients h2_clients_;
+  Intake intake_;
+  Bonds bonds_;
   Exchanges exchanges_;
+  Attempts attempts_;
+  HeldRequests held_;
+  Moves moves_;
+  RequestPath request_path_;
+  ResponsePath response_path_;
+  Tunnel tunnel_;
+  Deadlines deadlines_;
+  Records records_;
+  Mirrors mirrors_;
+  Witnesses witnesses_;
   Backends backends_;
   H2Backends h2_backends_;
   Endpoints endpoints_;
   HealthWatch health_;
   Checks checks_;
-  Mirrors mirrors_;
-  Witnesses witnesses_;
   Datagrams datagrams_;
   Relief relief_;
   base::SlotMap<std::shared_ptr<ListenerState>> listeners_;

@@ -13,18 +13,18 @@ std::vector<ConnectionFacts> Worker::connection_facts(const ConnectionFilter& fi
     const ClientConnection* const client = exchange.front->connection(exchange.client);
     if (client == nullptr) return;
     ExchangeFacts& facts = exchanges[client->self.slot].emplace_back();
-    facts.state = exchange.life.name();
+    facts.state = lifecycle::name(exchange.stage());
     if (exchange.route != nullptr) facts.route = core_.labels.text(exchange.route->label);
     if (exchange.backend_index != routes::no_backend) {
       facts.backend = exchange.snapshot->model().backends[exchange.backend_index].name;
     }
-    if (const EndpointState* const endpoint = endpoints_.find(exchange.endpoint)) {
+    if (const EndpointState* const endpoint = endpoints_.find(exchange.endpoint())) {
       facts.endpoint = core_.labels.text(endpoint->label);
       facts.address = endpoint->address;
     }
-    facts.age = now - exchange.started;
-    facts.request_bytes = exchange.request_bytes;
-    facts.response_bytes = exchange.response_sent;
+    facts.age = now - exchange.account.started;
+    facts.request_bytes = exchange.request.bytes;
+    facts.response_bytes = exchange.response.sent;
   });
   std::vector<ConnectionFacts> all;
   clients_.for_each([&](base::Handle handle, ClientConnection& client) {

@@ -1,40 +1,43 @@
-// The life of one request and its response.
+// The life of one request and its response: who has it.
 //
-//              ┌──────────── retry ─────────────┬───────────────┐
-//              ▼                                │               │
-//   first ▶ choosing ─▶ connecting ─▶ uploading ┴▶ awaiting ────┘
-//       held ◀▶│                          │            │
-//              │ (a pooled connection)────┘            │ response begins
-//              │                          ▼            ▼
-//              │                       crossing ─▶ downloading ─▶ tunnelling
-//              ▼                          ▼            ▼              ▼
-//            ended ◀──────────────────────┴────────────┴──────────────┘
+//              ┌──── retry ───┐
+//              ▼              │   response begins
+//   first ▶ choosing ─▶ trying ┴──────────────▶ answering
+//       held ◀▶│          │                          │
+//              │          └──── bytes only ──▶ tunnelling ◀── 101
+//              ▼                                     ▼
+//            ended ◀─────────────────────────────────┘   (from every state)
 //
-// held: no endpoint may take it now; it goes back to choosing when one may. uploading: the request is on its way, no
-// byte of the response has come. awaiting: it is sent whole. crossing: the response began before the request was whole
-// (an early answer). downloading: only the response is left.
+// held: no endpoint may take it now. trying: an endpoint has it, and another one may still get it. answering: the
+// client has the head of the response, so that nobody else can answer. What has come of the request and of the response
+// is told by their halves (request_half.h, response_half.h), how far the endpoint has got by the attempt (attempt.h).
 #pragma once
 
 #include "lifecycle/machine.h"
 
 namespace ebb::lifecycle {
 
-#define EBB_EXCHANGE_STATES(X) \
-  X(choosing) X(held) X(connecting) X(uploading) X(awaiting) X(crossing) X(downloading) X(tunnelling) X(ended)
-#define EBB_EXCHANGE_EVENTS(X)                                        \
-  X(hold)           /* no endpoint may take it now: it waits */       \
-  X(woken)          /* one may, perhaps */                            \
-  X(connect)        /* an endpoint is chosen, a connection opens */   \
-  X(lease)          /* a connection is there */                       \
-  X(request_whole)  /* the last byte of the request was sent */       \
-  X(response_began) /* the final response's head is complete */       \
-  X(response_whole) /* its last byte was handed on */                 \
-  X(upgraded)       /* 101 */                                         \
-  X(opened)         /* a connection is there; nothing but bytes */    \
-  X(retry)          /* it failed in a way that lets it be repeated */ \
-  X(deadline)                                                         \
-  X(failed) /* the endpoint, or our own refusal */                    \
-  X(client_left)
+#define EBB_EXCHANGE_STATES(X) X(choosing) X(held) X(trying) X(answering) X(tunnelling) X(ended)
+#define EBB_EXCHANGE_EVENTS(X)                                  \
+  X(hold)     /* no endpoint may take it now: it waits */       \
+  X(woken)    /* one may, perhaps */                            \
+  X(attempt)  /* an endpoint has it */                          \
+  X(retry)    /* it failed in a way that lets it be repeated */ \
+  X(answered) /* the final response's head is complete */       \
+  X(tunnel)   /* bytes both ways from here on */                \
+  X(end)
+
+// What a step asks of gate/exchanges, done in this order.
+enum class ExchangeAction : std::uint8_t {
+  leave_queue,     // of requests that wait for an endpoint
+  disarm,          // its timer
+  drop_attempt,    // its endpoint has it no more
+  rewind,          // the request from its beginning
+  forget_request,  // nobody else will get it: no copies for a replay
+  pause_client,    // the rest of the body stays in the kernel
+  release_memory,
+  bury,
+};
 
 struct ExchangeLife {
   enum class State : std::uint8_t { EBB_EXCHANGE_STATES(EBB_ENUMERATOR) };
@@ -46,56 +49,24 @@ struct ExchangeLife {
 
   using S = State;
   using E = Event;
-  static constexpr Row<State, Event> rows[] = {
-      {S::choosing, E::connect, S::connecting},
-      {S::choosing, E::lease, S::uploading},
-      {S::choosing, E::opened, S::tunnelling},
-      {S::choosing, E::hold, S::held},
-      {S::choosing, E::deadline, S::ended},
-      {S::choosing, E::failed, S::ended},
-      {S::choosing, E::client_left, S::ended},
+  using A = ExchangeAction;
+  static constexpr Row<State, Event, ExchangeAction> rows[] = {
+      {S::choosing, E::hold, S::held, {A::pause_client}},
+      {S::choosing, E::attempt, S::trying},
+      {S::choosing, E::end, S::ended, {A::disarm, A::drop_attempt, A::release_memory, A::bury}},
 
-      {S::held, E::woken, S::choosing},
-      {S::held, E::deadline, S::ended},
-      {S::held, E::failed, S::ended},
-      {S::held, E::client_left, S::ended},
+      {S::held, E::woken, S::choosing, {A::disarm}},
+      {S::held, E::end, S::ended, {A::leave_queue, A::disarm, A::release_memory, A::bury}},
 
-      {S::connecting, E::lease, S::uploading},
-      {S::connecting, E::opened, S::tunnelling},
-      {S::connecting, E::retry, S::choosing},
-      {S::connecting, E::deadline, S::ended},
-      {S::connecting, E::failed, S::ended},
-      {S::connecting, E::client_left, S::ended},
+      {S::trying, E::retry, S::choosing, {A::disarm, A::drop_attempt, A::rewind}},
+      {S::trying, E::answered, S::answering, {A::forget_request}},
+      {S::trying, E::tunnel, S::tunnelling},
+      {S::trying, E::end, S::ended, {A::disarm, A::drop_attempt, A::release_memory, A::bury}},
 
-      {S::uploading, E::request_whole, S::awaiting},
-      {S::uploading, E::response_began, S::crossing},
-      {S::uploading, E::retry, S::choosing},
-      {S::uploading, E::deadline, S::ended},
-      {S::uploading, E::failed, S::ended},
-      {S::uploading, E::client_left, S::ended},
+      {S::answering, E::tunnel, S::tunnelling},
+      {S::answering, E::end, S::ended, {A::disarm, A::drop_attempt, A::release_memory, A::bury}},
 
-      {S::awaiting, E::response_began, S::downloading},
-      {S::awaiting, E::retry, S::choosing},
-      {S::awaiting, E::deadline, S::ended},
-      {S::awaiting, E::failed, S::ended},
-      {S::awaiting, E::client_left, S::ended},
-
-      {S::crossing, E::request_whole, S::downloading},
-      {S::crossing, E::response_whole, S::ended},
-      {S::crossing, E::deadline, S::ended},
-      {S::crossing, E::failed, S::ended},
-      {S::crossing, E::client_left, S::ended},
-
-      {S::downloading, E::response_whole, S::ended},
-      {S::downloading, E::upgraded, S::tunnelling},
-      {S::downloading, E::deadline, S::ended},
-      {S::downloading, E::failed, S::ended},
-      {S::downloading, E::client_left, S::ended},
-
-      {S::tunnelling, E::response_whole, S::ended},
-      {S::tunnelling, E::deadline, S::ended},
-      {S::tunnelling, E::failed, S::ended},
-      {S::tunnelling, E::client_left, S::ended},
+      {S::tunnelling, E::end, S::ended, {A::disarm, A::drop_attempt, A::release_memory, A::bury}},
   };
 };
 
@@ -103,8 +74,6 @@ using ExchangeMachine = Machine<ExchangeLife>;
 static_assert(ExchangeMachine::deterministic());
 static_assert(ExchangeMachine::last_is_terminal());
 static_assert(ExchangeMachine::all_reach_last());
-static_assert(ExchangeMachine::every_live_state_has(ExchangeLife::Event::deadline), "no deadline: a leak");
-static_assert(ExchangeMachine::every_live_state_has(ExchangeLife::Event::failed));
-static_assert(ExchangeMachine::every_live_state_has(ExchangeLife::Event::client_left));
+static_assert(ExchangeMachine::every_live_state_has(ExchangeLife::Event::end));
 
 }  // namespace ebb::lifecycle

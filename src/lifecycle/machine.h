@@ -5,15 +5,38 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <string_view>
+#include <type_traits>
 
 namespace ebb::lifecycle {
 
-template <class State, class Event>
+// What the owner of a machine has to do for a step, in the order of the enumerators. The machine itself does nothing.
+template <class Action>
+class ActionSet {
+ public:
+  constexpr ActionSet() = default;
+  constexpr ActionSet(std::initializer_list<Action> all) {
+    for (const Action action : all) bits_ |= bit(action);
+  }
+  constexpr bool has(Action action) const { return (bits_ & bit(action)) != 0; }
+  constexpr bool empty() const { return bits_ == 0; }
+  friend constexpr bool operator==(const ActionSet&, const ActionSet&) = default;
+
+ private:
+  static constexpr std::uint32_t bit(Action action) { return std::uint32_t{1} << static_cast<unsigned>(action); }
+  std::uint32_t bits_ = 0;
+};
+
+enum class NoAction : std::uint8_t {};
+
+template <class State, class Event, class Action = NoAction>
 struct Row {
+  using Actions = ActionSet<Action>;
   State from;
   Event on;
   State to;
+  Actions actions{};
 };
 
 // `Definition` has: State, Event (enums that count from 0), state_names, event_names, rows, first, last (terminal).
@@ -22,6 +45,14 @@ class Machine {
  public:
   using State = typename Definition::State;
   using Event = typename Definition::Event;
+  using Actions = typename std::remove_cvref_t<decltype(Definition::rows[0])>::Actions;
+  // What came of an event. False: the table has no such row and the state is as before; the owner ends this one
+  // connection or exchange with Cause::internal and counts it, and nobody else is harmed.
+  struct Step {
+    bool known = false;
+    Actions actions{};
+    constexpr explicit operator bool() const { return known; }
+  };
   static constexpr std::size_t states = std::size(Definition::state_names);
   static constexpr std::size_t events = std::size(Definition::event_names);
 
@@ -33,17 +64,16 @@ class Machine {
   constexpr bool ended() const { return state_ == Definition::last; }
   constexpr std::string_view name() const { return Definition::state_names[static_cast<std::size_t>(state_)]; }
 
-  // False: the table has no such row and the state is as before. The caller ends this one connection or exchange with
-  // Cause::internal and counts it; nobody else is harmed.
-  [[nodiscard]] constexpr bool step(Event event) {
-    const std::uint8_t next = next_state(state_, event);
-    if (next == none) return false;
-    state_ = static_cast<State>(next);
-    return true;
+  [[nodiscard]] constexpr Step step(Event event) {
+    const Cell& cell = cell_of(state_, event);
+    if (cell.next == none) return {};
+    state_ = static_cast<State>(cell.next);
+    return {true, cell.actions};
   }
 
-  static constexpr bool has(State from, Event on) { return next_state(from, on) != none; }
-  static constexpr State target(State from, Event on) { return static_cast<State>(next_state(from, on)); }
+  static constexpr bool has(State from, Event on) { return cell_of(from, on).next != none; }
+  static constexpr State target(State from, Event on) { return static_cast<State>(cell_of(from, on).next); }
+  static constexpr Actions actions(State from, Event on) { return cell_of(from, on).actions; }
 
   static constexpr bool deterministic() {
     std::array<std::array<int, events>, states> seen{};
@@ -80,18 +110,22 @@ class Machine {
 
  private:
   static constexpr std::uint8_t none = 0xff;
-  using Table = std::array<std::array<std::uint8_t, events>, states>;
+  struct Cell {
+    std::uint8_t next = none;
+    Actions actions{};
+  };
+  using Table = std::array<std::array<Cell, events>, states>;
 
   static constexpr Table make_table() {
     Table lines{};
-    for (auto& line : lines) line.fill(none);
     for (const auto& row : Definition::rows) {
-      lines[static_cast<std::size_t>(row.from)][static_cast<std::size_t>(row.on)] = static_cast<std::uint8_t>(row.to);
+      lines[static_cast<std::size_t>(row.from)][static_cast<std::size_t>(row.on)] = {static_cast<std::uint8_t>(row.to),
+                                                                                     row.actions};
     }
     return lines;
   }
   static constexpr Table table = make_table();
-  static constexpr std::uint8_t next_state(State from, Event on) {
+  static constexpr const Cell& cell_of(State from, Event on) {
     return table[static_cast<std::size_t>(from)][static_cast<std::size_t>(on)];
   }
 

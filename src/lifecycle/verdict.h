@@ -227,7 +227,7 @@ class Verdict {
     surprise_ = trials_surprise_ = 0;
     trials_failed_ = 0;
   }
-  constexpr bool step(HealthLife::Event event) { return life_.step(event); }
+  constexpr bool step(HealthLife::Event event) { return static_cast<bool>(life_.step(event)); }
   constexpr bool doubted_as(base::Cause why) const { return life_.is(Health::suspect) && why_ == why; }
   constexpr bool unanswered_lately(base::Instant now) const {
     return unanswered_ && now - *unanswered_ <= unanswered_counts;

@@ -35,7 +35,8 @@ class BalanceTest : public testing::Test {
     core_->endpoints = &*endpoints_;
     core_->health = &*health_;
     core_->checks = &*checks_;
-    core_->witnesses = &witnesses_;
+    witnesses_.emplace(*core_);
+    core_->witnesses = &*witnesses_;
   }
 
   void enter(const std::vector<std::pair<std::uint32_t, Wish>>& listed) {
@@ -79,7 +80,7 @@ class BalanceTest : public testing::Test {
   std::optional<H2Backends> h2_backends_;
   std::optional<HealthWatch> health_;
   std::optional<Checks> checks_;
-  Witnesses witnesses_;
+  std::optional<Witnesses> witnesses_;
   routes::BackendModel model_;
   std::uint64_t alive_ = 0;
   SnapshotRef current_;

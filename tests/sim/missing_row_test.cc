@@ -14,9 +14,15 @@ struct MissingRow {
   // Of the first that is busy. False: its state has a row for the event.
   static bool meet(Worker& worker, Of of, std::size_t event) {
     switch (of) {
-      case Of::client: return meet(worker.clients_, lifecycle::ClientConnectionLife::State::serving, event);
-      case Of::backend: return meet(worker.backends_, lifecycle::BackendConnectionLife::State::leased, event);
-      case Of::exchange: return meet(worker.exchanges_, lifecycle::ExchangeLife::State::awaiting, event);
+      case Of::client:
+        return meet(worker.clients_, lifecycle::ClientConnectionLife::State::serving,
+                    static_cast<lifecycle::ClientConnectionLife::Event>(event));
+      case Of::backend:
+        return meet(worker.backends_, lifecycle::BackendConnectionLife::State::leased,
+                    static_cast<lifecycle::BackendConnectionLife::Event>(event));
+      case Of::exchange:
+        return meet(worker.exchanges_, lifecycle::ExchangeLife::State::trying,
+                    static_cast<lifecycle::ExchangeLife::Event>(event));
     }
     return false;
   }
@@ -30,12 +36,11 @@ struct MissingRow {
   }
 
  private:
-  template <class Owner, class State>
-  static bool meet(Owner& owner, State state, std::size_t number) {
+  template <class Owner, class State, class Event>
+  static bool meet(Owner& owner, State state, Event event) {
     bool met = false;
     bool found = false;
     owner.for_each([&](base::Handle, auto& one) {
-      const auto event = static_cast<typename Owner::Event>(number);
       if (found || !one.life.is(state)) return;
       found = true;
       met = !one.life.has(state, event);

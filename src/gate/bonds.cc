@@ -1,12 +1,10 @@
-// Which endpoint a request belongs to before one is chosen: the one that the client's cookie names, or the key of a
-// hash. The cookie is read and hidden here, and given when the client had none or has moved.
-//
-// Before: gate/policy_path. Next: gate/balance.
+#include "gate/bonds.h"
+
 #include <algorithm>
 
 #include "base/stable_hash.h"
 #include "gate/balance.h"
-#include "gate/exchanges.h"
+#include "gate/clients.h"
 #include "gate/head_fields.h"
 #include "gate/sticky_cookie.h"
 #include "routes/client_address.h"
@@ -25,14 +23,14 @@ const wire::OpaqueToken& token_of(EndpointState& endpoint) {
 
 }  // namespace
 
-void Exchanges::note_bond(Exchange& exchange, const ClientConnection& client, const wire::RequestHead& head) {
+void Bonds::note(Exchange& exchange, const ClientConnection& client, const wire::RequestHead& head) {
   const routes::Snapshot& snapshot = exchange.snapshot->snapshot();
   const routes::BackendModel& model = snapshot.backends()[exchange.backend_index].model;
   const HeadFields fields(head.fields);
   if (model.balance == Balance::source_hash) {
     const auto source = routes::client_address(client.peer, fields, snapshot.trusted_proxies());
     if (source.hops == routes::ClientAddress::Hops::too_many) {
-      return refuse(exchange, base::Cause::client_too_many_hops);
+      return exchange.refuse(base::Cause::client_too_many_hops);
     }
     exchange.hash_key = source_key(source.address);
   } else if (model.balance == Balance::header_hash) {
@@ -43,27 +41,27 @@ void Exchanges::note_bond(Exchange& exchange, const ClientConnection& client, co
   const bool had_cookie = any_cookie(head.fields, model.sticky->cookie, [](std::string_view) { return true; });
   exchange.apply().sticky = {
       .had_cookie = had_cookie,
-      .bound = named_endpoint(view_of(exchange), *model.sticky, head.fields),
+      .bound = named_endpoint(core_.endpoints->view_of(exchange), *model.sticky, head.fields),
       .client = source_key(routes::client_address(client.peer, fields, snapshot.trusted_proxies()).address),
       .over_tls = client.secure != nullptr};
 }
 
-void Exchanges::note_source(Exchange& exchange, const base::Address& client) {
-  const routes::BackendModel& model = exchange.snapshot->snapshot().backends()[exchange.backend_index].model;
+void Bonds::note_source(Exchange& exchange, const base::Address& client) {
+  const routes::BackendModel& model = exchange.backend().model;
   if (model.balance == Balance::source_hash) exchange.hash_key = source_key(client);
 }
 
-lifecycle::ClientKey Exchanges::key_of(const Exchange& exchange) {
+lifecycle::ClientKey key_of(const Exchange& exchange) {
   if (exchange.hash_key) return *exchange.hash_key | 1;
   return bound_here(exchange) ? exchange.applied->sticky->client | 1 : lifecycle::unbound;
 }
 
-bool Exchanges::bound_here(const Exchange& exchange) {
+bool bound_here(const Exchange& exchange) {
   return exchange.applied != nullptr && exchange.applied->sticky &&
-         exchange.applied->sticky->bound == exchange.endpoint;
+         exchange.applied->sticky->bound == exchange.endpoint();
 }
 
-Handle Exchanges::named_endpoint(BackendView& view, const routes::StickyModel& sticky, const wire::Fields& fields) {
+Handle Bonds::named_endpoint(BackendView& view, const routes::StickyModel& sticky, const wire::Fields& fields) {
   Handle named;
   any_cookie(fields, sticky.cookie, [&](std::string_view token) {
     for (const Handle handle : view.endpoints) {
@@ -74,8 +72,7 @@ Handle Exchanges::named_endpoint(BackendView& view, const routes::StickyModel& s
   return named;
 }
 
-// Of a split route: the share that has the endpoint which the client's cookie names, if it still serves.
-std::optional<std::size_t> Exchanges::bound_share(const Exchange& exchange, const wire::RequestHead& head) {
+std::optional<std::size_t> Bonds::bound_share(const Exchange& exchange, const wire::RequestHead& head) {
   const std::vector<routes::Share>& shares = *exchange.route->shares;
   const routes::Snapshot& snapshot = exchange.snapshot->snapshot();
   for (std::size_t i = 0; i < shares.size(); ++i) {
@@ -89,9 +86,8 @@ std::optional<std::size_t> Exchanges::bound_share(const Exchange& exchange, cons
   return std::nullopt;
 }
 
-// Backends have no use for our cookies, whichever share they are of. `text` has to outlive the head that is returned.
-const wire::RequestHead& Exchanges::without_our_cookies(const Exchange& exchange, const wire::RequestHead& head,
-                                                        std::string& text) {
+const wire::RequestHead& Bonds::without_our_cookies(const Exchange& exchange, const wire::RequestHead& head,
+                                                    std::string& text) {
   const routes::Snapshot& snapshot = exchange.snapshot->snapshot();
   std::vector<std::string_view> names;
   const auto note = [&](std::uint32_t backend) {
@@ -113,16 +109,16 @@ const wire::RequestHead& Exchanges::without_our_cookies(const Exchange& exchange
   return changed;
 }
 
-void Exchanges::give_cookie(Exchange& exchange) {
+void Bonds::give_cookie(Exchange& exchange) {
   const StickyClient& client = *exchange.applied->sticky;
-  EndpointState* endpoint = core_.endpoints->find(exchange.endpoint);
+  EndpointState* endpoint = core_.endpoints->find(exchange.endpoint());
   if (endpoint == nullptr) return;
-  if (exchange.endpoint == client.bound) {
+  if (exchange.endpoint() == client.bound) {
     core_.counters.sticky_stayed += 1;
     return;
   }
   (client.had_cookie ? core_.counters.sticky_moved : core_.counters.sticky_bound) += 1;
-  const routes::StickyModel& sticky = *exchange.snapshot->snapshot().backends()[exchange.backend_index].model.sticky;
+  const routes::StickyModel& sticky = *exchange.backend().model.sticky;
   exchange.applied->response.set_cookie = set_cookie(sticky, token_of(*endpoint), client.over_tls);
 }
 
