@@ -5,12 +5,8 @@
 #include <memory>
 #include <string_view>
 
-#include "base/backlog.h"
-#include "base/block.h"
-#include "base/cause.h"
 #include "base/result.h"
-#include "base/slot_map.h"
-#include "reactor/reactor.h"
+#include "gate/peer.h"
 #include "routes/model.h"
 #include "wire/h1_head.h"
 #include "wire/tls.h"
@@ -27,15 +23,13 @@ struct BackendTarget {
   std::uint32_t manner = 0;  // how connections were made when its configuration came; see BackendView
 };
 
-class Back {
+class Back : public Peer {
  public:
-  virtual ~Back() = default;
-
   // An established connection (or a stream of one), lent to the exchange; an invalid handle if there is none. `look`:
   // the request could not be repeated, so ask the kernel once more whether the endpoint has closed it, and take none
   // that it may be about to close.
   virtual base::Handle lease(EndpointState& endpoint, base::Handle exchange, bool look) = 0;
-  // One that is still to be established; the exchange is told by Exchanges::on_leased or on_backend_failed.
+  // One that is still to be established; the exchange is told by Attempts::on_leased or on_backend_failed.
   virtual base::Result<base::Handle> open(base::Handle endpoint, base::Handle exchange,
                                           const BackendTarget& target) = 0;
 
@@ -46,23 +40,13 @@ class Back {
                         base::Chain& out) = 0;
   virtual void add_payload(base::Handle end, const base::Slice& payload, wire::Framing framing, base::Chain& out) = 0;
   virtual void add_end(base::Handle end, std::string_view trailers, wire::Framing framing, base::Chain& out) = 0;
-  virtual void flush(base::Handle end, base::Chain&& out) = 0;
 
-  // Output that waits.
-  virtual std::size_t unsent(base::Handle end) = 0;
-  virtual base::Backlog backlog(base::Handle end) = 0;  // the same, and since when
-  // More waits than may: the client is not read until on_backend_drained. `share`: see waits_too_much().
-  virtual bool stuck(base::Handle end, std::size_t share) = 0;
   // Memory that waiting bytes of this exchange keep from being freed.
   virtual std::size_t memory(base::Handle end) = 0;
-  // How the response is received from now on.
-  virtual void receive(base::Handle end, reactor::Receive mode) = 0;
   virtual bool reused(base::Handle end) = 0;        // it had served before
   virtual bool has_deadline(base::Handle end) = 0;  // it ends a connection attempt by itself
   virtual bool unanswered(base::Handle end) = 0;    // the endpoint's host has not answered the connection attempt
   virtual base::Handle connection_of(base::Handle end) const = 0;  // invalid: `end` is not of one
-  // Of the response's body, bytes that are still to come; UINT64_MAX: not known. 0 also where nobody needs to know.
-  virtual std::uint64_t body_left(base::Handle end) = 0;
   virtual void pumped(base::Handle end, std::uint64_t bytes) = 0;  // the kernel has moved them there
 
   // The exchange is over. `keep`: request and response were whole.
@@ -72,13 +56,6 @@ class Back {
   virtual bool hand_over(base::Handle end, base::Handle exchange) = 0;
   // The exchange does not wait for this connection attempt any longer; it goes on by itself, for others.
   virtual void leave(base::Handle end) = 0;
-
-  virtual void become_tunnel(base::Handle end) = 0;
-  virtual base::Chain early_bytes(base::Handle end) = 0;  // that came behind the response's head
-  virtual void finish(base::Handle end) = 0;
-  virtual void close_tunnel(base::Handle end, base::Cause cause) = 0;
-
-  virtual reactor::SocketId bare_socket(base::Handle end) = 0;
 };
 
 }  // namespace ebb::gate

@@ -186,6 +186,9 @@ struct Exchange {
   base::Handle endpoint() const { return attempt ? attempt->endpoint : base::Handle{}; }
   // The endpoint has all of it and has said nothing.
   bool waits_for_answer() const { return stage() == lifecycle::Stage::awaiting && !attempt->has_spoken(); }
+  // The ways of the request and of the response, while an attempt has an end.
+  Way to_backend() const { return {*front, client, *attempt->back, attempt->end}; }
+  Way to_client() const { return {*attempt->back, attempt->end, *front, client}; }
   // Of the head and the texts that go with it; of all that waits in it or for its endpoint.
   std::size_t head_memory() const { return request.head_memory() + account.text.capacity(); }
   std::size_t memory() const;

@@ -4,11 +4,7 @@
 
 #include <string_view>
 
-#include "base/backlog.h"
-#include "base/block.h"
-#include "base/cause.h"
-#include "base/slot_map.h"
-#include "reactor/reactor.h"
+#include "gate/peer.h"
 #include "routes/policy_model.h"
 #include "wire/h1_head.h"
 
@@ -32,10 +28,8 @@ struct OwnAnswer {
   const ResponseChanges* changes = nullptr;      // by the route
 };
 
-class Front {
+class Front : public Peer {
  public:
-  virtual ~Front() = default;
-
   // What carries it; nullptr when it is gone.
   virtual ClientConnection* connection(base::Handle end) = 0;
 
@@ -45,40 +39,22 @@ class Front {
   virtual void add_payload(base::Handle end, const base::Slice& source, std::uint32_t at, std::uint32_t size,
                            base::Chain& out) = 0;
   virtual void add_end(base::Handle end, std::string_view trailers, base::Chain& out) = 0;
-  virtual void flush(base::Handle end, base::Chain&& out) = 0;
   // In place of all of these; the exchange is then over for this side. Returns how long the answer's body was.
   virtual std::size_t answer(base::Handle end, const OwnAnswer& answer) = 0;
 
-  // Output that waits.
-  virtual std::size_t unsent(base::Handle end) = 0;
-  virtual base::Backlog backlog(base::Handle end) = 0;  // the same, and since when
-  // More waits than may: the endpoint is not read until on_client_drained. `share`: see waits_too_much().
-  virtual bool stuck(base::Handle end, std::size_t share) = 0;
   // Exchanges that share the client's buffers, this one among them.
   virtual std::size_t sharing(base::Handle end) = 0;
   virtual reactor::Receive bulk() const = 0;  // how a long response is best received for it
-  // Of the request's body, bytes that are still to come; UINT64_MAX: not known. 0 also where nobody needs to know.
-  virtual std::uint64_t body_left(base::Handle end) = 0;
-  // How the request's body is received from now on.
-  virtual void receive(base::Handle end, reactor::Receive mode) = 0;
-  // The response is complete: what the client does next is no matter of this exchange.
-  virtual void release(base::Handle end, bool request_whole) = 0;
   // Trailers can still be sent behind what was sent of the response.
   virtual bool takes_trailers(base::Handle end) = 0;
   // Where a tunnel was asked for, any 2xx says that it is there (RFC 8441 section 5).
   virtual bool success_opens_tunnel() const = 0;
+  virtual bool finished(base::Handle end) = 0;  // the client sends no more
+
+  // The response is complete: what the client does next is no matter of this exchange.
+  virtual void release(base::Handle end, bool request_whole) = 0;
   // The response cannot be completed: the client must be able to tell.
   virtual void cut(base::Handle end, base::Cause cause) = 0;
-
-  // A byte stream from here on: bytes by flush(), each half ends on its own.
-  virtual void become_tunnel(base::Handle end) = 0;
-  virtual base::Chain early_bytes(base::Handle end) = 0;  // that came behind the request
-  virtual void finish(base::Handle end) = 0;
-  virtual bool finished(base::Handle end) = 0;  // the client sends no more
-  virtual void close_tunnel(base::Handle end, base::Cause cause) = 0;
-
-  // The socket, if bytes of the body are bytes on it, so that the kernel may move them.
-  virtual reactor::SocketId bare_socket(base::Handle end) = 0;
 };
 
 }  // namespace ebb::gate

@@ -6,6 +6,7 @@
 #include "gate/exchanges.h"
 #include "gate/mirrors.h"
 #include "gate/payload.h"
+#include "gate/pump.h"
 #include "gate/tunnel.h"
 
 namespace ebb::gate {
@@ -162,21 +163,18 @@ void RequestPath::sent(Exchange& exchange) {
   exchange.front->receive(exchange.client, much ? core_.bulk() : Receive::watchful);
 }
 
-// True: the kernel moves the rest, or will as soon as the endpoint has taken what was sent before.
+// True: the kernel moves the rest, or will.
 bool RequestPath::pump(Exchange& exchange) {
   Request& request = exchange.request;
-  const std::uint64_t left = exchange.front->body_left(exchange.client);
-  if (request.framing != wire::Framing::length || left < pump_bytes_min) return false;
-  const reactor::SocketId from = exchange.front->bare_socket(exchange.client);
-  const reactor::SocketId to = exchange.attempt->back->bare_socket(exchange.attempt->end);
   const bool copied = exchange.applied != nullptr && !exchange.applied->mirrors.empty();
-  if (!from || !to || copied) return false;
-  exchange.front->receive(exchange.client, Receive::paused);
-  if (exchange.attempt->back->unsent(exchange.attempt->end) > 0) return true;
+  if (request.framing != wire::Framing::length || copied) return false;
+  const Way way = exchange.to_backend();
+  const Pump pump = prepare_pump(way);
+  if (pump != Pump::can) return pump == Pump::soon;
   request.replayable = false;
   request.kept.clear();
   core_.exchanges->step(exchange, request.life, HalfEvent::pump);
-  core_.reactor.pump(from, to, left);
+  start_pump(core_, way);
   return true;
 }
 

@@ -6,6 +6,7 @@
 #include "gate/endpoints.h"
 #include "gate/exchanges.h"
 #include "gate/moves.h"
+#include "gate/pump.h"
 #include "gate/tunnel.h"
 #include "gate/witnesses.h"
 #include "wire/h1_field.h"
@@ -178,20 +179,14 @@ void ResponsePath::go_on(Exchange& exchange) {
   exchange.attempt->back->receive(exchange.attempt->end, stuck ? Receive::paused : exchange.front->bulk());
 }
 
-// True: the kernel moves the rest, or will as soon as the client has taken what was sent before.
+// True: the kernel moves the rest, or will.
 bool ResponsePath::pump(Exchange& exchange) {
-  Back& back = *exchange.attempt->back;
-  const Handle end = exchange.attempt->end;
-  const std::uint64_t left = back.body_left(end);
-  const bool known = left != UINT64_MAX;
-  if (!known || left < pump_bytes_min || exchange.compresses()) return false;
-  const reactor::SocketId from = back.bare_socket(end);
-  const reactor::SocketId to = exchange.front->bare_socket(exchange.client);
-  if (!from || !to) return false;
-  back.receive(end, Receive::paused);
-  if (exchange.front->unsent(exchange.client) > 0) return true;  // on_client_drained comes back here
+  if (exchange.compresses()) return false;
+  const Way way = exchange.to_client();
+  const Pump pump = prepare_pump(way);
+  if (pump != Pump::can) return pump == Pump::soon;
   core_.exchanges->step(exchange, exchange.response.life, HalfEvent::pump);
-  core_.reactor.pump(from, to, left);
+  start_pump(core_, way);
   return true;
 }
 

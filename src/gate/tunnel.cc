@@ -69,28 +69,27 @@ void Tunnel::begin(Exchange& exchange) {
 void Tunnel::on_client_bytes(Handle handle, Slice bytes) {
   Exchange* exchange = core_.exchanges->live(handle);
   if (exchange == nullptr) return;
-  const Receive mode = mode_after(core_, bytes.size());
   exchange->request.bytes += bytes.size();
   if (exchange->websocket != nullptr) exchange->websocket->to_backend.take(bytes.view());
-  exchange->attempt->back->flush(exchange->attempt->end, chain_of(std::move(bytes)));
-  if (exchange->life.ended()) return;  // sending may find that the stream, or its connection, is over
-  core_.deadlines->moved(*exchange);
-  const bool stuck = core_.exchanges->backend_stuck(*exchange);
-  if (!exchange->life.ended()) exchange->front->receive(exchange->client, stuck ? Receive::paused : mode);
+  pass(*exchange, exchange->to_backend(), std::move(bytes));
 }
 
 void Tunnel::on_backend_bytes(Handle handle, Slice bytes) {
   Exchange* exchange = core_.exchanges->live(handle);
   if (exchange == nullptr) return;
-  const Receive mode = mode_after(core_, bytes.size());
   exchange->response.sent += bytes.size();
   if (exchange->websocket != nullptr) exchange->websocket->to_client.take(bytes.view());
-  exchange->front->flush(exchange->client, chain_of(std::move(bytes)));
-  if (exchange->life.ended()) return;
-  core_.deadlines->moved(*exchange);
-  const bool stuck = core_.exchanges->client_stuck(*exchange);
-  if (exchange->life.ended()) return;
-  exchange->attempt->back->receive(exchange->attempt->end, stuck ? Receive::paused : mode);
+  pass(*exchange, exchange->to_client(), std::move(bytes));
+}
+
+// Sending, and looking what is stuck, may find that a stream or its connection is over, which ends the exchange.
+void Tunnel::pass(Exchange& exchange, const Way& way, Slice bytes) {
+  const Receive mode = mode_after(core_, bytes.size());
+  way.to.flush(way.to_end, chain_of(std::move(bytes)));
+  if (exchange.life.ended()) return;
+  core_.deadlines->moved(exchange);
+  const bool stuck = way.to.unsent(way.to_end) > 0 && way.to.stuck(way.to_end, core_.exchanges->share(exchange));
+  if (!exchange.life.ended()) way.from.receive(way.from_end, stuck ? Receive::paused : mode);
 }
 
 void Tunnel::on_client_finished(Exchange& exchange) {

@@ -26,6 +26,8 @@ class Tunnel {
   void say_goodbye(Exchange& exchange);
 
  private:
+  void pass(Exchange& exchange, const Way& way, base::Slice bytes);
+
   Core& core_;
 };
 
