@@ -43,7 +43,8 @@ void check_round_trip(const wire::RequestHead& first) {
   base::BlockPool pool;
   const wire::Forwarding forwarding{.client_host = "::1", .scheme = "https", .port = 443};
   const wire::HeadLimits limits{.head_bytes = 1 << 20, .target_bytes = 1 << 20, .fields = 256};
-  const base::Slice written = wire::write_request(pool, first, forwarding);
+  const wire::WrittenRequest head = wire::write_request(pool, first, forwarding);
+  const base::Slice& written = head.text();
   static wire::RequestHead second;
   const Parsed again = wire::parse_request(written.view(), limits, second);
   EBB_ASSERT(again.status == Parsed::Status::complete && again.consumed == written.size());
@@ -52,6 +53,11 @@ void check_round_trip(const wire::RequestHead& first) {
   EBB_ASSERT(second.content_length == first.content_length && second.upgrade == first.upgrade);
   EBB_ASSERT(second.te_trailers == first.te_trailers && second.expect_continue == first.expect_continue);
   EBB_ASSERT(second.keep_alive);
+  std::string lines;
+  head.each_line([&lines](wire::LineKind, std::string_view name, std::string_view value) {
+    lines.append(name).append(": ").append(value).append("\r\n");
+  });
+  EBB_ASSERT(written.view().ends_with(lines + "\r\n"));
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "routes/model.h"
 #include "wire/h1_head.h"
 #include "wire/tls.h"
+#include "wire/written_request.h"
 
 namespace ebb::gate {
 
@@ -33,10 +34,10 @@ class Back : public Peer {
   virtual base::Result<base::Handle> open(base::Handle endpoint, base::Handle exchange,
                                           const BackendTarget& target) = 0;
 
-  // The request, step by step, gathered in `out` until flush(). `head` is in the form of HTTP/1; `whole`: nothing
-  // follows it; `method`: of the request, on which the framing of the response depends. False: it cannot be sent this
-  // way (an upgrade that the endpoint does not know).
-  virtual bool add_head(base::Handle end, const base::Slice& head, wire::Method method, bool whole,
+  // The request, step by step, gathered in `out` until flush(). `whole`: nothing follows the head;
+  // `method`: of the request, on which the framing of the response depends. False: it cannot be sent this way (an
+  // upgrade that the endpoint does not know).
+  virtual bool add_head(base::Handle end, const wire::WrittenRequest& head, wire::Method method, bool whole,
                         base::Chain& out) = 0;
   virtual void add_payload(base::Handle end, const base::Slice& payload, wire::Framing framing, base::Chain& out) = 0;
   virtual void add_end(base::Handle end, std::string_view trailers, wire::Framing framing, base::Chain& out) = 0;

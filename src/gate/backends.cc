@@ -85,10 +85,10 @@ base::Result<Handle> Backends::connect(Handle endpoint_handle, const BackendTarg
   return self;
 }
 
-bool Backends::add_head(Handle end, const base::Slice& head, wire::Method method, bool, base::Chain& out) {
+bool Backends::add_head(Handle end, const wire::WrittenRequest& head, wire::Method method, bool, base::Chain& out) {
   EBB_FIND(connection, find(end), false);
   connection.answer = {.asked = method};
-  out.push(head);
+  out.push(head.text());
   return true;
 }
 

@@ -21,7 +21,8 @@ class Backends : public Back {
 
   base::Handle lease(EndpointState& endpoint, base::Handle exchange, bool look) override;
   base::Result<base::Handle> open(base::Handle endpoint, base::Handle exchange, const BackendTarget& target) override;
-  bool add_head(base::Handle end, const base::Slice& head, wire::Method method, bool whole, base::Chain& out) override;
+  bool add_head(base::Handle end, const wire::WrittenRequest& head, wire::Method method, bool whole,
+                base::Chain& out) override;
   void add_payload(base::Handle end, const base::Slice& payload, wire::Framing framing, base::Chain& out) override;
   void add_end(base::Handle end, std::string_view trailers, wire::Framing framing, base::Chain& out) override;
   void flush(base::Handle end, base::Chain&& out) override;

@@ -46,9 +46,9 @@ struct Request {
   wire::Method method = wire::Method::other;
   lifecycle::RequestKind kind = 0;
   wire::Framing framing = wire::Framing::none;  // of the body, as the head says
-  base::Slice head;                             // in the form of HTTP/1
-  base::Chain body;                             // payload that waits for the endpoint
-  base::Chain kept;                             // payload that was sent, for a replay
+  wire::WrittenRequest head;
+  base::Chain body;  // payload that waits for the endpoint
+  base::Chain kept;  // payload that was sent, for a replay
   std::string trailers;
   std::string upgrade_offer;                  // the protocols that were asked for
   const routes::FieldEdits* edits = nullptr;  // of the route or its share, made on the head and the trailers

@@ -32,9 +32,6 @@ constexpr std::size_t waiting_max = 100;
 constexpr std::uint32_t stream_window = std::uint32_t{32} << 10;
 // Unsent payload of one call above this stops its client.
 constexpr std::size_t call_high_water = std::size_t{64} << 10;
-// Written by ourselves: no limit of a client applies.
-constexpr wire::HeadLimits own_head_limits{
-    .head_bytes = 4u << 20, .target_bytes = 2u << 20, .fields = wire::fields_max};
 
 }  // namespace
 
@@ -205,34 +202,27 @@ void H2Backends::begin_serving(BackendConnection& connection) {
   }
 }
 
-bool H2Backends::add_head(Handle end, const Slice& head_bytes, wire::Method, bool whole, Chain&) {
+// A WebSocket handshake becomes an extended CONNECT where the endpoint knows it (RFC 8441). Offers of other protocols
+// may be passed over (RFC 9110 7.8).
+bool H2Backends::add_head(Handle end, const wire::WrittenRequest& head, wire::Method method, bool whole, Chain&) {
   EBB_FIND(call, calls_.find(end), false);
   EBB_FIND(connection, core_.backends->find(call.connection), false);
   H2BackendSession& session = *connection.h2;
-  wire::RequestHead& head = core_.request;
-  const wire::Parsed parsed = wire::parse_request(head_bytes.view(), own_head_limits, head);
-  if (parsed.status != wire::Parsed::Status::complete || !may_upgrade(call, session.codec, head)) return false;
-  const bool last = whole && head.upgrade.empty();
-  const bool secure = connection.secure != nullptr;
-  call.id = session.codec.request(head, secure ? "https" : "http", last);
+  const bool tunnel = wire::equals_ignoring_case(head.upgrade(), "websocket");
+  if (tunnel && !may_tunnel(call, session.codec, head)) return false;
+  const std::string_view scheme = connection.secure != nullptr ? "https" : "http";
+  call.id = session.codec.request(head, method, scheme, tunnel, whole && !tunnel);
   if (call.id == 0) return false;
   call.begins_at = connection.handed;
   session.streams.emplace(call.id, call.self);
   return true;
 }
 
-// A WebSocket handshake becomes an extended CONNECT where the endpoint knows it (RFC 8441). Offers of other protocols
-// may be passed over (RFC 9110 7.8).
-bool H2Backends::may_upgrade(H2Call& call, const H2Session& codec, wire::RequestHead& head) {
-  if (head.upgrade.empty()) return true;
-  if (!wire::equals_ignoring_case(head.upgrade, "websocket")) {
-    head.upgrade = {};
-    return true;
-  }
+bool H2Backends::may_tunnel(H2Call& call, const H2Session& codec, const wire::WrittenRequest& head) {
   if (!codec.peer_takes_extended_connect()) return false;
-  const wire::Field* key = head.fields.find("sec-websocket-key");
-  if (key != nullptr) call.upgrade_key = key->value;
-  return key != nullptr;
+  const std::optional<std::string_view> key = head.value_of("sec-websocket-key");
+  if (key) call.upgrade_key = *key;
+  return key.has_value();
 }
 
 void H2Backends::add_payload(Handle, const Slice& payload, wire::Framing, Chain& out) {

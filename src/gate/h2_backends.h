@@ -33,7 +33,8 @@ class H2Backends : public Back {
 
   base::Handle lease(EndpointState& endpoint, base::Handle exchange, bool look) override;
   base::Result<base::Handle> open(base::Handle endpoint, base::Handle exchange, const BackendTarget& target) override;
-  bool add_head(base::Handle end, const base::Slice& head, wire::Method method, bool whole, base::Chain& out) override;
+  bool add_head(base::Handle end, const wire::WrittenRequest& head, wire::Method method, bool whole,
+                base::Chain& out) override;
   void add_payload(base::Handle end, const base::Slice& payload, wire::Framing framing, base::Chain& out) override;
   void add_end(base::Handle end, std::string_view trailers, wire::Framing framing, base::Chain& out) override;
   void flush(base::Handle end, base::Chain&& out) override;
@@ -85,7 +86,7 @@ class H2Backends : public Back {
   BackendConnection* with_room(EndpointState& endpoint);
   BackendConnection* connecting(EndpointState& endpoint);
   void begin_serving(BackendConnection& connection);
-  bool may_upgrade(H2Call& call, const wire::H2Session& codec, wire::RequestHead& head);
+  static bool may_tunnel(H2Call& call, const wire::H2Session& codec, const wire::WrittenRequest& head);
   const wire::ResponseHead& as_switching(const H2Call& call, const wire::ResponseHead& head);
   void end_response(const H2Call& call, std::string_view trailers);
   void give(H2Call& call, wire::H2Session& codec, base::Chain&& payload);

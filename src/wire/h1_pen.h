@@ -17,8 +17,10 @@ inline constexpr std::size_t line_overhead = 4;  // ": " and CRLF
 // A pen over a block that was taken large enough for the worst case; finish() proves that it was.
 class Pen {
  public:
-  Pen(base::BlockPool& pool, std::size_t bound)
-      : slice_(pool.take(static_cast<std::uint32_t>(bound))), at_(slice_.mutable_data()) {}
+  // The text begins at `from`; what is before it belongs to the caller.
+  Pen(base::BlockPool& pool, std::size_t bound, std::size_t from = 0)
+      : slice_(*pool.take(static_cast<std::uint32_t>(bound)).block(), static_cast<std::uint32_t>(from), 0),
+        at_(slice_.mutable_data()) {}
 
   Pen& text(std::string_view bytes) {
     at_ = std::copy(bytes.begin(), bytes.end(), at_);  // unlike memcpy, takes an empty view without data
@@ -29,6 +31,8 @@ class Pen {
     return *this;
   }
   Pen& line(std::string_view name, std::string_view value) { return text(name).text(": ").text(value).text("\r\n"); }
+  std::size_t size() const { return static_cast<std::size_t>(at_ - slice_.data()); }
+  char* block_data() { return slice_.block()->data(); }
   base::Slice finish() {
     slice_.extend(static_cast<std::uint32_t>(at_ - slice_.data()));
     return std::move(slice_);

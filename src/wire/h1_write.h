@@ -8,6 +8,7 @@
 #include "base/block.h"
 #include "wire/h1_head.h"
 #include "wire/tls.h"
+#include "wire/written_request.h"
 
 namespace ebb::wire {
 
@@ -41,7 +42,7 @@ struct Forwarding {
 // Upgrade requests keep `Connection: upgrade` and `Upgrade`. Chunked requests stay chunked. `Expect` is kept.
 // Host is written first, from `authority`. TE is sent on as `TE: trailers` only. X-Client-Certificate-* are ours alone.
 // Twins of names that the router knows stay behind, and X-Real-IP of clients that are no proxies of ours.
-base::Slice write_request(base::BlockPool& pool, const RequestHead& head, const Forwarding& forwarding);
+WrittenRequest write_request(base::BlockPool& pool, const RequestHead& head, const Forwarding& forwarding);
 
 struct ResponsePlan {
   std::uint8_t client_minor = 1;  // what the client speaks

@@ -1,12 +1,71 @@
 #include "wire/h1_write.h"
 
+#include <new>
 #include <ranges>
 
 #include "wire/h1_field.h"
 #include "wire/h1_pen.h"
 
 namespace ebb::wire {
+
+// Writes lines and their marks. The block is taken for the worst case of both; finish() proves that it was enough.
+class RequestPen {
+ public:
+  RequestPen(base::BlockPool& pool, std::size_t text_bound, std::size_t lines_max)
+      : text_at_(sizeof(Summary) + lines_max * sizeof(Mark)),
+        lines_max_(lines_max),
+        pen_(pool, text_at_ + text_bound, text_at_),
+        summary_(new(pen_.block_data()) Summary),
+        mark_(reinterpret_cast<Mark*>(pen_.block_data() + sizeof(Summary))) {}
+
+  void request_line(std::string_view method, std::string_view path) {
+    pen_.text(method).text(" ").text(path).text(" HTTP/1.1\r\n");
+    summary_->method_size = static_cast<std::uint32_t>(method.size());
+    summary_->path_size = static_cast<std::uint32_t>(path.size());
+    summary_->first_line = static_cast<std::uint32_t>(pen_.size());
+  }
+  // A line whose value is written piece by piece, until end().
+  Pen& begin(LineKind kind, std::string_view name) {
+    pen_.text(name).text(WrittenRequest::separator);
+    mark_->name_size = static_cast<std::uint32_t>(name.size()) & name_size_max;
+    mark_->kind = kind;
+    value_at_ = pen_.size();
+    return pen_;
+  }
+  void end() {
+    mark_->value_size = static_cast<std::uint32_t>(pen_.size() - value_at_);
+    ++mark_;
+    pen_.text(WrittenRequest::line_end);
+  }
+  void line(LineKind kind, std::string_view name, std::string_view value) {
+    begin(kind, name).text(value);
+    end();
+  }
+  WrittenRequest finish() {
+    pen_.text(WrittenRequest::line_end);
+    const char* marks = pen_.block_data() + sizeof(Summary);
+    summary_->lines = static_cast<std::uint32_t>(mark_ - reinterpret_cast<const Mark*>(marks));
+    EBB_ASSERT(summary_->lines <= lines_max_);
+    return WrittenRequest(pen_.finish());
+  }
+
+ private:
+  using Summary = WrittenRequest::Summary;
+  using Mark = WrittenRequest::Mark;
+  static constexpr std::uint32_t name_size_max = (1u << 24) - 1;  // far above what limits.head_bytes may be
+
+  std::size_t text_at_;
+  std::size_t lines_max_;
+  Pen pen_;
+  Summary* summary_;
+  Mark* mark_;
+  std::size_t value_at_ = 0;
+};
+
 namespace {
+
+// Framing, connection (2), TE, five of forwarding, Via, four of the certificate; Host.
+constexpr std::size_t own_lines_max = 15;
 
 // An open quote in Forwarded would swallow what we append (RFC 7239 4: values may be quoted strings).
 bool quotes_are_closed(std::string_view value) {
@@ -43,35 +102,35 @@ bool writes_forwarding(const Fields& fields, ForwardingMode mode) {
 
 class ForwardingLines {
  public:
-  ForwardingLines(Pen& pen, const RequestHead& head, const Forwarding& forwarding)
+  ForwardingLines(RequestPen& pen, const RequestHead& head, const Forwarding& forwarding)
       : pen_(pen),
         fields_(head.fields),
         forwarding_(forwarding),
         host_(forwarding.host.empty() ? head.authority : forwarding.host) {}
 
   void write() {
-    if (begin(FieldId::x_forwarded_for, "X-Forwarded-For: ")) {
-      write_earlier(FieldId::x_forwarded_for);
-      pen_.text(forwarding_.client_host).text("\r\n");
+    if (writes(FieldId::x_forwarded_for)) {
+      Pen& value = begin("X-Forwarded-For");
+      write_earlier(value, FieldId::x_forwarded_for);
+      value.text(forwarding_.client_host);
+      pen_.end();
     }
-    if (!host_.empty() && begin(FieldId::x_forwarded_host, "X-Forwarded-Host: ")) {
-      pen_.text(kept(FieldId::x_forwarded_host, host_)).text("\r\n");
+    if (!host_.empty() && writes(FieldId::x_forwarded_host)) {
+      line("X-Forwarded-Host", kept(FieldId::x_forwarded_host, host_));
     }
-    if (begin(FieldId::x_forwarded_port, "X-Forwarded-Port: ")) write_port();
-    if (begin(FieldId::x_forwarded_proto, "X-Forwarded-Proto: ")) {
-      pen_.text(kept(FieldId::x_forwarded_proto, forwarding_.scheme)).text("\r\n");
+    if (writes(FieldId::x_forwarded_port)) write_port();
+    if (writes(FieldId::x_forwarded_proto)) {
+      line("X-Forwarded-Proto", kept(FieldId::x_forwarded_proto, forwarding_.scheme));
     }
-    if (begin(FieldId::forwarded, "Forwarded: ")) write_forwarded();
+    if (writes(FieldId::forwarded)) write_forwarded();
   }
 
  private:
-  bool begin(FieldId id, std::string_view name) {
-    if ((forwarding_.left_alone & set_of(id)) != 0) return false;
-    pen_.text(name);
-    return true;
-  }
-  void write_earlier(FieldId id) {
-    if (forwarding_.mode != ForwardingMode::replace) write_received(pen_, fields_, id);
+  bool writes(FieldId id) const { return (forwarding_.left_alone & set_of(id)) == 0; }
+  Pen& begin(std::string_view name) { return pen_.begin(LineKind::field, name); }
+  void line(std::string_view name, std::string_view value) { pen_.line(LineKind::field, name, value); }
+  void write_earlier(Pen& value, FieldId id) {
+    if (forwarding_.mode != ForwardingMode::replace) write_received(value, fields_, id);
   }
   // What a trusted proxy said, or `ours`. The last line is the proxy's own: those before it may be its client's.
   std::string_view kept(FieldId id, std::string_view ours) const {
@@ -84,33 +143,32 @@ class ForwardingLines {
   }
   void write_port() {
     const std::string_view said = kept(FieldId::x_forwarded_port, {});
-    if (said.empty()) {
-      pen_.number(forwarding_.port);
-    } else {
-      pen_.text(said);
-    }
-    pen_.text("\r\n");
+    if (!said.empty()) return line("X-Forwarded-Port", said);
+    begin("X-Forwarded-Port").number(forwarding_.port);
+    pen_.end();
   }
   void write_forwarded() {
-    write_earlier(FieldId::forwarded);
+    Pen& value = begin("Forwarded");
+    write_earlier(value, FieldId::forwarded);
     const bool ipv6 = forwarding_.client_host.contains(':');
-    pen_.text(ipv6 ? "for=\"[" : "for=").text(forwarding_.client_host).text(ipv6 ? "]\"" : "");
+    value.text(ipv6 ? "for=\"[" : "for=").text(forwarding_.client_host).text(ipv6 ? "]\"" : "");
     // Quoted, because a port's colon is not a token byte.
-    if (!host_.empty()) pen_.text(";host=\"").text(host_).text("\"");
-    pen_.text(";proto=").text(forwarding_.scheme).text("\r\n");
+    if (!host_.empty()) value.text(";host=\"").text(host_).text("\"");
+    value.text(";proto=").text(forwarding_.scheme);
+    pen_.end();
   }
 
-  Pen& pen_;
+  RequestPen& pen_;
   const Fields& fields_;
   const Forwarding& forwarding_;
   const std::string_view host_;
 };
 
-void write_certificate(Pen& pen, const PeerCertificate& certificate) {
-  pen.line("X-Client-Certificate-Verified", certificate.verified ? "true" : "false");
-  pen.line("X-Client-Certificate-Sha256", certificate.sha256);
-  pen.line("X-Client-Certificate-Subject", certificate.subject);
-  pen.line("X-Client-Certificate-Serial", certificate.serial);
+void write_certificate(RequestPen& pen, const PeerCertificate& certificate) {
+  pen.line(LineKind::field, "X-Client-Certificate-Verified", certificate.verified ? "true" : "false");
+  pen.line(LineKind::field, "X-Client-Certificate-Sha256", certificate.sha256);
+  pen.line(LineKind::field, "X-Client-Certificate-Subject", certificate.subject);
+  pen.line(LineKind::field, "X-Client-Certificate-Serial", certificate.serial);
 }
 
 std::size_t bytes_of(const PeerCertificate* certificate) {
@@ -137,37 +195,49 @@ bool request_field_passes(const Field& field, bool forwarding_is_ours, bool trus
 }
 
 // RFC 9110 7.8 and 10.1.4: Upgrade and TE go with a connection option of their name.
-void write_request_connection(Pen& pen, const RequestHead& head) {
+void write_request_connection(RequestPen& pen, const RequestHead& head) {
   const bool upgrade = !head.upgrade.empty();
-  if (upgrade) pen.line("Connection", head.te_trailers ? "upgrade, TE" : "upgrade").line("Upgrade", head.upgrade);
-  if (!upgrade && head.te_trailers) pen.line("Connection", "TE");
-  if (head.te_trailers) pen.line("TE", "trailers");
+  if (upgrade) {
+    pen.line(LineKind::http1_only, "Connection", head.te_trailers ? "upgrade, TE" : "upgrade");
+    pen.line(LineKind::upgrade, "Upgrade", head.upgrade);
+  }
+  if (!upgrade && head.te_trailers) pen.line(LineKind::http1_only, "Connection", "TE");
+  if (head.te_trailers) pen.line(LineKind::te, "TE", "trailers");
+}
+
+void write_framing(RequestPen& pen, const RequestHead& head) {
+  if (head.framing == Framing::chunked) pen.line(LineKind::http1_only, "Transfer-Encoding", "chunked");
+  if (head.framing != Framing::length) return;
+  pen.begin(LineKind::length, "Content-Length").number(head.content_length);
+  pen.end();
 }
 
 }  // namespace
 
-base::Slice write_request(base::BlockPool& pool, const RequestHead& head, const Forwarding& forwarding) {
+WrittenRequest write_request(base::BlockPool& pool, const RequestHead& head, const Forwarding& forwarding) {
   constexpr std::size_t fixed_bound = 512;  // names and punctuation of the lines that are ours
   const std::size_t bound = fixed_bound + head.method_text.size() + head.path.size() + 3 * head.authority.size() +
                             2 * forwarding.host.size() + head.upgrade.size() + bytes_of(head.fields) +
                             2 * forwarding.client_host.size() + 2 * forwarding.scheme.size() + forwarding.via.size() +
                             bytes_of(forwarding.certificate);
   const bool forwarding_is_ours = writes_forwarding(head.fields, forwarding.mode);
-  Pen pen(pool, bound);
-  pen.text(head.method_text).text(" ").text(head.path).text(" HTTP/1.1\r\n");
+  RequestPen pen(pool, bound, head.fields.size() + own_lines_max);
+  pen.request_line(head.method_text, head.path);
   // RFC 9112 3.2: Host comes first; it is empty for an HTTP/1.0 client that named no host.
-  pen.line("Host", head.authority);
+  pen.line(LineKind::host, "Host", head.authority);
   for (const Field& field : head.fields.all()) {
-    if (request_field_passes(field, forwarding_is_ours, forwarding.trusted)) pen.line(field.name, field.value);
+    if (request_field_passes(field, forwarding_is_ours, forwarding.trusted)) {
+      pen.line(LineKind::field, field.name, field.value);
+    }
   }
-  if (head.framing == Framing::chunked) pen.line("Transfer-Encoding", "chunked");
-  if (head.framing == Framing::length) write_length(pen, head.content_length);
+  write_framing(pen, head);
   write_request_connection(pen, head);
   if (forwarding_is_ours) ForwardingLines(pen, head, forwarding).write();
-  if (!forwarding.via.empty())
-    pen.text("Via: ").text(forwarding.via_version).text(" ").text(forwarding.via).text("\r\n");
+  if (!forwarding.via.empty()) {
+    pen.begin(LineKind::field, "Via").text(forwarding.via_version).text(" ").text(forwarding.via);
+    pen.end();
+  }
   if (forwarding.certificate != nullptr) write_certificate(pen, *forwarding.certificate);
-  pen.text("\r\n");
   return pen.finish();
 }
 

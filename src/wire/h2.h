@@ -13,9 +13,11 @@
 #include "base/cause.h"
 #include "base/clock.h"
 #include "wire/h1_head.h"
+#include "wire/written_request.h"
 
 namespace ebb::wire {
 
+class H2Fields;
 using StreamId = std::int32_t;
 
 struct H2Limits {
@@ -83,6 +85,9 @@ class H2Session {
   void respond(StreamId stream, const ResponseHead& head, bool whole);
   // Client: opens a stream; 0 if it may not (see may_open). With `upgrade` an extended CONNECT.
   StreamId request(const RequestHead& head, std::string_view scheme, bool whole);
+  // The same for a head that was written. With `tunnel` an extended CONNECT, else its upgrade is passed over. Also 0 if
+  // HTTP/2 cannot say it: without an authority, or with more fields than a head may have.
+  StreamId request(const WrittenRequest& head, Method method, std::string_view scheme, bool tunnel, bool whole);
   bool may_open() const;                     // within the peer's limit, and nobody is going away
   bool peer_takes_extended_connect() const;  // its SETTINGS have said so
   bool settings_received() const;
@@ -114,6 +119,7 @@ class H2Session {
 
  private:
   struct State;
+  StreamId submit_request(const H2Fields& fields, Method method, bool whole);
   std::unique_ptr<State> state_;
 };
 

@@ -26,9 +26,8 @@ bool passes(const Field& field) {
 }
 
 // RFC 8441 5: the key and its answer prove to an HTTP/1 client that nobody took the handshake for a request.
-bool is_websocket_proof(const Field& field) {
-  return field.id == FieldId::other && (equals_ignoring_case(field.name, "sec-websocket-key") ||
-                                        equals_ignoring_case(field.name, "sec-websocket-accept"));
+bool is_websocket_proof(std::string_view name) {
+  return equals_ignoring_case(name, "sec-websocket-key") || equals_ignoring_case(name, "sec-websocket-accept");
 }
 
 std::uint8_t* bytes_of(std::string_view text) {
@@ -58,7 +57,7 @@ void H2Fields::set_response(const ResponseHead& head) {
   const char* end = std::to_chars(status_, status_ + sizeof status_, tunnel ? ok : head.status).ptr;
   add(":status", {status_, end});
   for (const Field& field : head.fields.all()) {
-    if (passes(field) && !(tunnel && is_websocket_proof(field))) add(field.name, field.value);
+    if (passes(field) && !(tunnel && is_websocket_proof(field.name))) add(field.name, field.value);
   }
   if (head.has_length && !tunnel) add_length(head.content_length);
 }
@@ -72,10 +71,28 @@ void H2Fields::set_request(const RequestHead& head, std::string_view scheme) {
   add(":authority", head.authority);
   add(":path", head.path);
   for (const Field& field : head.fields.all()) {
-    if (passes(field) && !(tunnel && is_websocket_proof(field))) add(field.name, field.value);
+    if (passes(field) && !(tunnel && is_websocket_proof(field.name))) add(field.name, field.value);
   }
   if (head.framing == Framing::length && !tunnel) add_length(head.content_length);
   if (head.te_trailers) add("te", "trailers");
+}
+
+void H2Fields::set_request(const WrittenRequest& head, std::string_view scheme, bool tunnel) {
+  count_ = 0;
+  add(":method", tunnel ? std::string_view("CONNECT") : head.method());
+  if (tunnel) add(":protocol", head.upgrade());
+  add(":scheme", scheme);
+  add(":authority", head.authority());
+  add(":path", head.path());
+  std::string_view length;
+  bool te = false;
+  head.each_line([&](LineKind kind, std::string_view name, std::string_view value) {
+    if (kind == LineKind::length) length = value;
+    if (kind == LineKind::te) te = true;
+    if (kind == LineKind::field && !(tunnel && is_websocket_proof(name))) add(name, value);
+  });
+  if (!length.empty() && !tunnel) add("content-length", length);
+  if (te) add("te", "trailers");
 }
 
 void H2Fields::set_trailers(std::string_view lines) {

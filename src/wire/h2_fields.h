@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "wire/h1_head.h"
+#include "wire/written_request.h"
 
 namespace ebb::wire {
 
@@ -18,6 +19,8 @@ class H2Fields {
 
   void set_response(const ResponseHead& head);
   void set_request(const RequestHead& head, std::string_view scheme);
+  // `tunnel`: its upgrade as an extended CONNECT (RFC 8441); else the upgrade is passed over.
+  void set_request(const WrittenRequest& head, std::string_view scheme, bool tunnel);
   void set_trailers(std::string_view lines);
 
   const nghttp2_nv* data() const { return pairs_.data(); }

@@ -189,10 +189,22 @@ void H2Session::respond(StreamId id, const ResponseHead& head, bool whole) {
 }
 
 StreamId H2Session::request(const RequestHead& head, std::string_view scheme, bool whole) {
-  State& state = *state_;
   if (!may_open()) return 0;
   H2Fields& fields = H2Fields::of_this_thread();
   fields.set_request(head, scheme);
+  return submit_request(fields, head.upgrade.empty() ? head.method : Method::connect, whole);
+}
+
+StreamId H2Session::request(const WrittenRequest& head, Method method, std::string_view scheme, bool tunnel,
+                            bool whole) {
+  if (!may_open() || head.authority().empty() || head.lines() > fields_max) return 0;
+  H2Fields& fields = H2Fields::of_this_thread();
+  fields.set_request(head, scheme, tunnel);
+  return submit_request(fields, tunnel ? Method::connect : method, whole);
+}
+
+StreamId H2Session::submit_request(const H2Fields& fields, Method method, bool whole) {
+  State& state = *state_;
   const nghttp2_data_provider payload = state.payload_provider();
   const StreamId id = nghttp2_submit_request(state.session.get(), nullptr, fields.data(), fields.size(),
                                              whole ? nullptr : &payload, nullptr);
@@ -203,7 +215,7 @@ StreamId H2Session::request(const RequestHead& head, std::string_view scheme, bo
   H2Stream& stream = state.open_stream(id);
   stream.inbound = Inbound::head;
   stream.outbound = whole ? Outbound::finishing : Outbound::open;
-  stream.method = head.upgrade.empty() ? head.method : Method::connect;
+  stream.method = method;
   return id;
 }
 

@@ -16,7 +16,7 @@ class H1Write : public ::testing::Test {
   std::string request(const std::string& bytes) {
     const Parsed parsed = parse_request(bytes, {}, request_head);
     EXPECT_EQ(parsed.status, Status::complete) << parsed.why;
-    return std::string(write_request(pool, request_head, forwarding).view());
+    return std::string(write_request(pool, request_head, forwarding).text().view());
   }
   std::string response(const std::string& bytes, const ResponsePlan& plan = {}, Method method = Method::get) {
     const Parsed parsed = parse_response(bytes, {}, method, response_head);
@@ -203,7 +203,8 @@ TEST_F(H1Write, RequestsThatAreWrittenAreReadWithTheSameMeaning) {
     SCOPED_TRACE(sample.name);
     RequestHead first;
     if (parse_request(sample.bytes, {}, first).status != Status::complete || first.authority.empty()) continue;
-    const base::Slice written = write_request(pool, first, forwarding);
+    const WrittenRequest head = write_request(pool, first, forwarding);
+    const base::Slice& written = head.text();
     RequestHead second;
     const Parsed again = parse_request(written.view(), {}, second);
     ASSERT_EQ(again.status, Status::complete) << again.why;
