@@ -30,7 +30,16 @@ class HeaderBlock {
       return;
     }
     const Sizes sizes{static_cast<std::uint32_t>(name.size()), static_cast<std::uint32_t>(value.size())};
-    bytes_.append(reinterpret_cast<const char*>(&sizes), sizeof sizes).append(name).append(value);
+    const std::size_t before = bytes_.size();
+    const std::size_t after = before + sizeof sizes + name.size() + value.size();
+    bytes_.resize_and_overwrite(after, [&](char* bytes, std::size_t) {
+      char* at = bytes + before;
+      std::memcpy(at, &sizes, sizeof sizes);
+      at += sizeof sizes;
+      std::memcpy(at, name.data(), name.size());  // never empty
+      if (!value.empty()) std::memcpy(at + name.size(), value.data(), value.size());
+      return after;
+    });
   }
 
   std::size_t decoded() const { return decoded_; }

@@ -1,5 +1,6 @@
 // Makes an nghttp2 session: callbacks, options, our SETTINGS and windows. Each callback turns C into a member of State.
 // Next: h2_events (what came), h2_output (what leaves).
+#include "wire/h2_memory.h"
 #include "wire/h2_state.h"
 
 namespace ebb::wire {
@@ -121,8 +122,8 @@ NghttpSession H2Session::State::make_session() {
   static const auto option = make_option();
   nghttp2_session* made = nullptr;
   const bool server = role == Role::server;
-  const auto create = server ? nghttp2_session_server_new2 : nghttp2_session_client_new2;
-  EBB_ASSERT(create(&made, callbacks.get(), this, option.get()) == 0);
+  const auto create = server ? nghttp2_session_server_new3 : nghttp2_session_client_new3;
+  EBB_ASSERT(create(&made, callbacks.get(), this, option.get(), h2_memory()) == 0);
 
   // RFC 9218 2.1: the tree of RFC 7540 is not used; urgency comes from the priority field and PRIORITY_UPDATE.
   const nghttp2_settings_entry settings[] = {

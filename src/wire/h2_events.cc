@@ -127,9 +127,10 @@ void H2Session::State::reset_came(const nghttp2_frame& frame) {
 
 void H2Session::State::goaway_came(StreamId last) {
   std::vector<StreamId> unseen;
-  for (const auto& stream : streams) {
-    if (role == Role::client && stream->id > last) unseen.push_back(stream->id);
+  for (const auto& [id, stream] : streams) {
+    if (role == Role::client && id > last) unseen.push_back(id);
   }
+  std::ranges::sort(unseen);
   const bool first = !peer_going_away;
   peer_going_away = true;  // before the listener looks for another place for them
   for (const StreamId id : unseen) {

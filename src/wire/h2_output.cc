@@ -153,9 +153,10 @@ void H2Session::State::frame_left(const nghttp2_frame& frame) {
     H2Stream* stream = find(frame.hd.stream_id);
     if (stream == nullptr) return;
     stream->outbound = Outbound::ended;
+    if (stream->inbound != Inbound::discarded) return;
     // RFC 9113 8.1: answered before the request has ended, whose rest is not wanted.
     const bool peer_goes_on = nghttp2_session_get_stream_remote_close(session.get(), stream->id) == 0;
-    if (stream->inbound == Inbound::discarded && peer_goes_on) reset_stream(*stream, NGHTTP2_NO_ERROR);
+    if (peer_goes_on) reset_stream(*stream, NGHTTP2_NO_ERROR);
   }
   if (frame.hd.type == NGHTTP2_GOAWAY && frame.goaway.error_code != NGHTTP2_NO_ERROR && is_open()) {
     status = Status::failed;

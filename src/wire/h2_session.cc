@@ -11,7 +11,6 @@ using base::Cause;
 using Inbound = H2Stream::Inbound;
 using Outbound = H2Stream::Outbound;
 
-constexpr std::size_t spare_max = 16;
 // Of requests to a peer that does not read. Those of streams that were reset meanwhile wait with them.
 constexpr std::size_t request_heads_max = std::size_t{1} << 20;
 
@@ -23,6 +22,12 @@ std::uint32_t code_of(Cause cause, bool unprocessed) {
 }
 
 }  // namespace
+
+void* H2Stream::operator new(std::size_t bytes) {
+  void* memory = FreePieces::of_this_thread().take(bytes);
+  EBB_ASSERT(memory != nullptr);
+  return memory;
+}
 
 H2Session::State::State(Role role_of_us, const H2Limits& limits_given, H2Listener& listener_given)
     : role(role_of_us),
@@ -54,35 +59,20 @@ Cause H2Session::State::protocol_error() const {
 }
 
 H2Stream* H2Session::State::find(StreamId id) {
-  const auto at = std::ranges::lower_bound(streams, id, {}, [](const auto& stream) { return stream->id; });
-  return at != streams.end() && (*at)->id == id ? at->get() : nullptr;
+  const auto at = streams.find(id);
+  return at == streams.end() ? nullptr : at->second.get();
 }
 
 H2Stream& H2Session::State::open_stream(StreamId id) {
-  EBB_ASSERT(streams.empty() || streams.back()->id < id);  // RFC 9113 5.1.1
-  if (spare.empty()) spare.push_back(std::make_unique<H2Stream>());
-  streams.push_back(std::move(spare.back()));
-  spare.pop_back();
-  H2Stream& stream = *streams.back();
-  stream.id = id;
-  return stream;
+  const auto [at, opened] = streams.emplace(id, std::make_unique<H2Stream>());
+  EBB_ASSERT(opened);
+  at->second->id = id;
+  return *at->second;
 }
 
 void H2Session::State::drop(H2Stream& stream) {
   if (stream.unread > 0) nghttp2_session_consume_connection(session.get(), stream.unread);
-  const auto at = std::ranges::lower_bound(streams, stream.id, {}, [](const auto& each) { return each->id; });
-  std::unique_ptr<H2Stream> dropped = std::move(*at);
-  streams.erase(at);
-  if (spare.size() == spare_max) return;
-  dropped->unlink();
-  dropped->inbound = Inbound::body;
-  dropped->outbound = Outbound::head;
-  dropped->method = Method::other;
-  dropped->deferred = dropped->held_back = false;
-  dropped->unread = 0;
-  dropped->payload.clear();
-  dropped->trailers.clear();
-  spare.push_back(std::move(dropped));
+  streams.erase(stream.id);
 }
 
 void H2Session::State::discard_rest(H2Stream& stream) {
@@ -265,7 +255,7 @@ std::size_t H2Session::held(StreamId id) const {
 
 std::size_t H2Session::held() const {
   std::size_t bytes = 0;
-  for (const auto& stream : state_->streams) bytes += stream->payload.held();
+  for (const auto& [id, stream] : state_->streams) bytes += stream->payload.held();
   return bytes;
 }
 

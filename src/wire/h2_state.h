@@ -9,6 +9,7 @@
 
 #include <nghttp2/nghttp2.h>
 
+#include <boost/unordered/unordered_flat_map.hpp>
 #include <memory>
 #include <string>
 #include <vector>
@@ -19,11 +20,15 @@
 #include "wire/h2_budget.h"
 #include "wire/h2_frame_scan.h"
 #include "wire/h2_history.h"
+#include "wire/h2_memory.h"
 
 namespace ebb::wire {
 
 // Linked while payload waits.
 struct H2Stream : base::ListNode<> {
+  static void* operator new(std::size_t bytes);
+  static void operator delete(void* stream) { FreePieces::of_this_thread().give_back(stream); }
+
   enum class Inbound : std::uint8_t {
     head,       // client: the final head has not come
     body,       // and its end is to be told
@@ -120,8 +125,7 @@ struct H2Session::State {
   base::Cause cause = base::Cause::completed;
   std::string why;
 
-  std::vector<std::unique_ptr<H2Stream>> streams;  // by id, ascending
-  std::vector<std::unique_ptr<H2Stream>> spare;
+  boost::unordered_flat_map<StreamId, std::unique_ptr<H2Stream>> streams;
   base::List<H2Stream> waiting;  // with payload
 
   H2Budget budget;
