@@ -54,8 +54,8 @@ void check_round_trip(const wire::RequestHead& first) {
   EBB_ASSERT(second.te_trailers == first.te_trailers && second.expect_continue == first.expect_continue);
   EBB_ASSERT(second.keep_alive);
   std::string lines;
-  head.each_line([&lines](wire::LineKind, std::string_view name, std::string_view value) {
-    lines.append(name).append(": ").append(value).append("\r\n");
+  head.each_line([&lines](wire::LineKind, const wire::Field& line) {
+    lines.append(line.name).append(": ").append(line.value).append("\r\n");
   });
   EBB_ASSERT(written.view().ends_with(lines + "\r\n"));
 }

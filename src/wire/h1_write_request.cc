@@ -25,20 +25,21 @@ class RequestPen {
     summary_->first_line = static_cast<std::uint32_t>(pen_.size());
   }
   // A line whose value is written piece by piece, until end().
-  Pen& begin(LineKind kind, std::string_view name) {
+  Pen& begin(LineKind kind, std::string_view name, FieldId id = FieldId::other) {
     pen_.text(name).text(WrittenRequest::separator);
-    mark_->name_size = static_cast<std::uint32_t>(name.size()) & name_size_max;
+    mark_->name_size = static_cast<std::uint32_t>(name.size()) & size_max;
+    mark_->id = id;
     mark_->kind = kind;
     value_at_ = pen_.size();
     return pen_;
   }
   void end() {
-    mark_->value_size = static_cast<std::uint32_t>(pen_.size() - value_at_);
+    mark_->value_size = static_cast<std::uint32_t>(pen_.size() - value_at_) & size_max;
     ++mark_;
     pen_.text(WrittenRequest::line_end);
   }
-  void line(LineKind kind, std::string_view name, std::string_view value) {
-    begin(kind, name).text(value);
+  void line(LineKind kind, std::string_view name, std::string_view value, FieldId id = FieldId::other) {
+    begin(kind, name, id).text(value);
     end();
   }
   WrittenRequest finish() {
@@ -52,7 +53,7 @@ class RequestPen {
  private:
   using Summary = WrittenRequest::Summary;
   using Mark = WrittenRequest::Mark;
-  static constexpr std::uint32_t name_size_max = (1u << 24) - 1;  // far above what limits.head_bytes may be
+  static constexpr std::uint32_t size_max = (1u << 24) - 1;  // far above what limits.head_bytes may be
 
   std::size_t text_at_;
   std::size_t lines_max_;
@@ -110,25 +111,25 @@ class ForwardingLines {
 
   void write() {
     if (writes(FieldId::x_forwarded_for)) {
-      Pen& value = begin("X-Forwarded-For");
+      Pen& value = begin("X-Forwarded-For", FieldId::x_forwarded_for);
       write_earlier(value, FieldId::x_forwarded_for);
       value.text(forwarding_.client_host);
       pen_.end();
     }
     if (!host_.empty() && writes(FieldId::x_forwarded_host)) {
-      line("X-Forwarded-Host", kept(FieldId::x_forwarded_host, host_));
+      line("X-Forwarded-Host", kept(FieldId::x_forwarded_host, host_), FieldId::x_forwarded_host);
     }
     if (writes(FieldId::x_forwarded_port)) write_port();
     if (writes(FieldId::x_forwarded_proto)) {
-      line("X-Forwarded-Proto", kept(FieldId::x_forwarded_proto, forwarding_.scheme));
+      line("X-Forwarded-Proto", kept(FieldId::x_forwarded_proto, forwarding_.scheme), FieldId::x_forwarded_proto);
     }
     if (writes(FieldId::forwarded)) write_forwarded();
   }
 
  private:
   bool writes(FieldId id) const { return (forwarding_.left_alone & set_of(id)) == 0; }
-  Pen& begin(std::string_view name) { return pen_.begin(LineKind::field, name); }
-  void line(std::string_view name, std::string_view value) { pen_.line(LineKind::field, name, value); }
+  Pen& begin(std::string_view name, FieldId id) { return pen_.begin(LineKind::field, name, id); }
+  void line(std::string_view name, std::string_view value, FieldId id) { pen_.line(LineKind::field, name, value, id); }
   void write_earlier(Pen& value, FieldId id) {
     if (forwarding_.mode != ForwardingMode::replace) write_received(value, fields_, id);
   }
@@ -143,12 +144,12 @@ class ForwardingLines {
   }
   void write_port() {
     const std::string_view said = kept(FieldId::x_forwarded_port, {});
-    if (!said.empty()) return line("X-Forwarded-Port", said);
-    begin("X-Forwarded-Port").number(forwarding_.port);
+    if (!said.empty()) return line("X-Forwarded-Port", said, FieldId::x_forwarded_port);
+    begin("X-Forwarded-Port", FieldId::x_forwarded_port).number(forwarding_.port);
     pen_.end();
   }
   void write_forwarded() {
-    Pen& value = begin("Forwarded");
+    Pen& value = begin("Forwarded", FieldId::forwarded);
     write_earlier(value, FieldId::forwarded);
     const bool ipv6 = forwarding_.client_host.contains(':');
     value.text(ipv6 ? "for=\"[" : "for=").text(forwarding_.client_host).text(ipv6 ? "]\"" : "");
@@ -227,14 +228,14 @@ WrittenRequest write_request(base::BlockPool& pool, const RequestHead& head, con
   pen.line(LineKind::host, "Host", head.authority);
   for (const Field& field : head.fields.all()) {
     if (request_field_passes(field, forwarding_is_ours, forwarding.trusted)) {
-      pen.line(LineKind::field, field.name, field.value);
+      pen.line(LineKind::field, field.name, field.value, field.id);
     }
   }
   write_framing(pen, head);
   write_request_connection(pen, head);
   if (forwarding_is_ours) ForwardingLines(pen, head, forwarding).write();
   if (!forwarding.via.empty()) {
-    pen.begin(LineKind::field, "Via").text(forwarding.via_version).text(" ").text(forwarding.via);
+    pen.begin(LineKind::field, "Via", FieldId::via).text(forwarding.via_version).text(" ").text(forwarding.via);
     pen.end();
   }
   if (forwarding.certificate != nullptr) write_certificate(pen, *forwarding.certificate);

@@ -1,5 +1,5 @@
 // Heads to the name/value pairs that nghttp2 takes. Hop-by-hop and connection fields stay behind, as in h1_write.
-// nghttp2 copies the pairs and writes the names in lower case, so views are enough.
+// nghttp2 copies the pairs and writes the names in lower case, so views are enough. Names of ours it need not copy.
 #pragma once
 
 #include <nghttp2/nghttp2.h>
@@ -29,7 +29,9 @@ class H2Fields {
  private:
   static constexpr std::size_t own_pairs_max = 8;  // pseudo fields, content-length, te
 
-  void add(std::string_view name, std::string_view value);
+  void add(std::string_view name, std::string_view value, std::uint8_t flags = NGHTTP2_NV_FLAG_NONE);
+  void add_own(std::string_view name, std::string_view value);  // a literal in lower case
+  void add_field(const Field& field);
   void add_length(std::uint64_t length);
 
   std::array<nghttp2_nv, fields_max + own_pairs_max> pairs_;

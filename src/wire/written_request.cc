@@ -1,7 +1,5 @@
 #include "wire/written_request.h"
 
-#include "wire/h1_head.h"
-
 namespace ebb::wire {
 
 // Host is the first line.
@@ -11,16 +9,16 @@ std::string_view WrittenRequest::authority() const {
 
 std::string_view WrittenRequest::upgrade() const {
   std::string_view found;
-  each_line([&found](LineKind kind, std::string_view, std::string_view value) {
-    if (kind == LineKind::upgrade) found = value;
+  each_line([&found](LineKind kind, const Field& line) {
+    if (kind == LineKind::upgrade) found = line.value;
   });
   return found;
 }
 
 std::optional<std::string_view> WrittenRequest::value_of(std::string_view lower_case_name) const {
   std::optional<std::string_view> found;
-  each_line([&](LineKind, std::string_view name, std::string_view value) {
-    if (!found && equals_ignoring_case(name, lower_case_name)) found = value;
+  each_line([&](LineKind, const Field& line) {
+    if (!found && equals_ignoring_case(line.name, lower_case_name)) found = line.value;
   });
   return found;
 }

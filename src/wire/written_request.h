@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "base/block.h"
+#include "wire/h1_head.h"
 
 namespace ebb::wire {
 
@@ -40,7 +41,7 @@ class WrittenRequest {
   std::optional<std::string_view> value_of(std::string_view lower_case_name) const;
   std::size_t lines() const { return summary().lines; }
 
-  // In the order of the text: take(kind, name, value).
+  // In the order of the text: take(kind, field). `hop` is not set.
   template <class Take>
   void each_line(Take&& take) const {
     const Mark* mark = marks();
@@ -48,7 +49,7 @@ class WrittenRequest {
     for (const Mark* end = mark + lines(); mark != end; ++mark) {
       const std::string_view name(at, mark->name_size);
       const std::string_view value(at + name.size() + separator.size(), mark->value_size);
-      take(mark->kind, name, value);
+      take(mark->kind, Field{.name = name, .value = value, .id = mark->id});
       at = value.data() + value.size() + line_end.size();
     }
   }
@@ -67,7 +68,8 @@ class WrittenRequest {
     std::uint32_t lines = 0;
   };
   struct Mark {
-    std::uint32_t value_size;
+    std::uint32_t value_size : 24;
+    FieldId id : 8;
     std::uint32_t name_size : 24;
     LineKind kind : 8;
   };

@@ -112,8 +112,8 @@ TEST_F(WrittenRequestTest, HasAMarkForEachLineOfTheLargestHead) {
   const WrittenRequest request = written(bytes + "\r\n");
   EXPECT_EQ(request.authority(), "");
   std::string again = "GET / HTTP/1.1\r\n";
-  request.each_line([&again](LineKind, std::string_view name, std::string_view value) {
-    again.append(name).append(": ").append(value).append("\r\n");
+  request.each_line([&again](LineKind, const Field& line) {
+    again.append(line.name).append(": ").append(line.value).append("\r\n");
   });
   EXPECT_EQ(again + "\r\n", request.text().view());
   EXPECT_EQ(request.lines(), fields_max + 4);  // without Connection; with Host, and four of forwarding
