@@ -15,17 +15,15 @@
 namespace ebb::lifecycle {
 
 #define EBB_BACKEND_STATES(X) X(connecting) X(securing) X(leased) X(idle) X(tunnelling) X(multiplexing) X(closed)
-#define EBB_BACKEND_EVENTS(X)                                                      \
-  X(connected)   /* and nothing but HTTP/1 to agree on */                          \
-  X(handshake)   /* connected; TLS begins */                                       \
-  X(secured)     /* TLS is there */                                                \
-  X(multiplexed) /* it speaks HTTP/2 */                                            \
-  X(lease)       /* an exchange takes it */                                        \
-  X(release)     /* its exchange is over and it may serve another */               \
-  X(upgraded)    /* its exchange became a tunnel */                                \
-  X(deadline)    /* connecting or idle for too long, or its exchange's deadline */ \
-  X(left)        /* the endpoint finished, reset, refused or died */               \
-  X(ended)       /* by our will: budget, endpoint gone, exchange failed */
+#define EBB_BACKEND_EVENTS(X)                                        \
+  X(connected)   /* and nothing but HTTP/1 to agree on */            \
+  X(handshake)   /* connected; TLS begins */                         \
+  X(secured)     /* TLS is there */                                  \
+  X(multiplexed) /* it speaks HTTP/2 */                              \
+  X(lease)       /* an exchange takes it */                          \
+  X(release)     /* its exchange is over and it may serve another */ \
+  X(upgraded)    /* its exchange became a tunnel */                  \
+  X(ended)       /* it closes; the Cause says why */
 
 struct BackendConnectionLife {
   enum class State : std::uint8_t { EBB_BACKEND_STATES(EBB_ENUMERATOR) };
@@ -38,35 +36,18 @@ struct BackendConnectionLife {
   using S = State;
   using E = Event;
   static constexpr Row<State, Event> rows[] = {
-      {S::connecting, E::connected, S::leased},
-      {S::connecting, E::handshake, S::securing},
-      {S::connecting, E::deadline, S::closed},
-      {S::connecting, E::left, S::closed},
+      {S::connecting, E::connected, S::leased}, {S::connecting, E::handshake, S::securing},
       {S::connecting, E::ended, S::closed},
 
-      {S::securing, E::secured, S::leased},
-      {S::securing, E::deadline, S::closed},
-      {S::securing, E::left, S::closed},
-      {S::securing, E::ended, S::closed},
+      {S::securing, E::secured, S::leased},     {S::securing, E::ended, S::closed},
 
-      {S::leased, E::release, S::idle},
-      {S::leased, E::multiplexed, S::multiplexing},
-      {S::leased, E::upgraded, S::tunnelling},
-      {S::leased, E::deadline, S::closed},
-      {S::leased, E::left, S::closed},
-      {S::leased, E::ended, S::closed},
+      {S::leased, E::release, S::idle},         {S::leased, E::multiplexed, S::multiplexing},
+      {S::leased, E::upgraded, S::tunnelling},  {S::leased, E::ended, S::closed},
 
-      {S::idle, E::lease, S::leased},
-      {S::idle, E::deadline, S::closed},
-      {S::idle, E::left, S::closed},
-      {S::idle, E::ended, S::closed},
+      {S::idle, E::lease, S::leased},           {S::idle, E::ended, S::closed},
 
-      {S::multiplexing, E::deadline, S::closed},
-      {S::multiplexing, E::left, S::closed},
       {S::multiplexing, E::ended, S::closed},
 
-      {S::tunnelling, E::deadline, S::closed},
-      {S::tunnelling, E::left, S::closed},
       {S::tunnelling, E::ended, S::closed},
   };
 };
@@ -75,9 +56,6 @@ using BackendConnectionMachine = Machine<BackendConnectionLife>;
 static_assert(BackendConnectionMachine::deterministic());
 static_assert(BackendConnectionMachine::last_is_terminal());
 static_assert(BackendConnectionMachine::all_reach_last());
-static_assert(BackendConnectionMachine::every_live_state_has(BackendConnectionLife::Event::deadline),
-              "no deadline: a leak");
-static_assert(BackendConnectionMachine::every_live_state_has(BackendConnectionLife::Event::left));
 static_assert(BackendConnectionMachine::every_live_state_has(BackendConnectionLife::Event::ended));
 
 }  // namespace ebb::lifecycle

@@ -19,6 +19,9 @@
 // `greeting` is what may come before TLS and HTTP: a header of the PROXY protocol, or a ClientHello that is only looked
 // at. `lingering` is RFC 9112 9.6: our side is finished, what the client still sends is read and thrown away, because a
 // close with unread bytes makes the kernel send a reset that may destroy the response on its way.
+//
+// A deadline, the client's end and our own will all close a connection by `ended`. A head that takes too long is
+// `refused`.
 #pragma once
 
 #include "lifecycle/machine.h"
@@ -38,9 +41,7 @@ namespace ebb::lifecycle {
   X(last)          /* the exchange ended, no other may come */     \
   X(upgraded)      /* the exchange became a tunnel */              \
   X(multiplexed)   /* it speaks HTTP/2 */                          \
-  X(deadline)      /* the state lasted too long */                 \
-  X(left)          /* the client finished, reset or died */        \
-  X(ended)         /* by our will: abort, tunnel over, shutdown */
+  X(ended)         /* it closes; the Cause says why */
 
 struct ClientConnectionLife {
   enum class State : std::uint8_t { EBB_CLIENT_STATES(EBB_ENUMERATOR) };
@@ -56,47 +57,30 @@ struct ClientConnectionLife {
       {S::greeting, E::handshake, S::handshaking},
       {S::greeting, E::plain, S::idle},
       {S::greeting, E::head_complete, S::serving},
-      {S::greeting, E::deadline, S::closed},
-      {S::greeting, E::left, S::closed},
       {S::greeting, E::ended, S::closed},
 
       {S::handshaking, E::secured, S::idle},
-      {S::handshaking, E::deadline, S::closed},
-      {S::handshaking, E::left, S::closed},
-      {S::handshaking, E::refused, S::lingering},
       {S::handshaking, E::ended, S::closed},
 
       {S::idle, E::bytes, S::reading},
       {S::idle, E::multiplexed, S::multiplexing},
-      {S::idle, E::deadline, S::closed},
-      {S::idle, E::left, S::closed},
       {S::idle, E::ended, S::closed},
 
       {S::reading, E::head_complete, S::serving},
       {S::reading, E::multiplexed, S::multiplexing},
       {S::reading, E::refused, S::lingering},
-      {S::reading, E::deadline, S::lingering},
-      {S::reading, E::left, S::closed},
       {S::reading, E::ended, S::closed},
 
       {S::serving, E::kept, S::idle},
       {S::serving, E::last, S::lingering},
       {S::serving, E::upgraded, S::tunnelling},
-      {S::serving, E::deadline, S::closed},
-      {S::serving, E::left, S::closed},
       {S::serving, E::ended, S::closed},
 
-      {S::tunnelling, E::deadline, S::closed},
-      {S::tunnelling, E::left, S::closed},
       {S::tunnelling, E::ended, S::closed},
 
       {S::multiplexing, E::last, S::lingering},
-      {S::multiplexing, E::deadline, S::closed},
-      {S::multiplexing, E::left, S::closed},
       {S::multiplexing, E::ended, S::closed},
 
-      {S::lingering, E::deadline, S::closed},
-      {S::lingering, E::left, S::closed},
       {S::lingering, E::ended, S::closed},
   };
 };
@@ -105,9 +89,6 @@ using ClientConnectionMachine = Machine<ClientConnectionLife>;
 static_assert(ClientConnectionMachine::deterministic());
 static_assert(ClientConnectionMachine::last_is_terminal());
 static_assert(ClientConnectionMachine::all_reach_last());
-static_assert(ClientConnectionMachine::every_live_state_has(ClientConnectionLife::Event::deadline),
-              "no deadline: a leak");
-static_assert(ClientConnectionMachine::every_live_state_has(ClientConnectionLife::Event::left));
 static_assert(ClientConnectionMachine::every_live_state_has(ClientConnectionLife::Event::ended));
 
 }  // namespace ebb::lifecycle

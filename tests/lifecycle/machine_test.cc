@@ -66,12 +66,15 @@ TYPED_TEST(MachineTest, RandomEventsNeverLeaveTheTerminalState) {
   }
 }
 
+// What ends a life whatever its state is.
 template <class Life>
-constexpr auto last_event() {
+constexpr typename Life::Event last_event() {
   if constexpr (requires { Life::Event::end; }) {
     return Life::Event::end;
-  } else {
+  } else if constexpr (requires { Life::Event::deadline; }) {
     return Life::Event::deadline;
+  } else {
+    return Life::Event::ended;
   }
 }
 
