@@ -30,7 +30,7 @@ void Clients::step(ClientConnection& client, Event event) {
   client.changed = core_.reactor.now();
 }
 
-void Clients::accept(const std::shared_ptr<ListenerState>& listener, reactor::SocketId socket,
+void Clients::accept(const std::shared_ptr<OpenListener>& listener, reactor::SocketId socket,
                      const base::Address& peer) {
   core_.counters.client_accepted += 1;
   if (size() >= core_.clients_max) {

@@ -21,7 +21,7 @@
 namespace ebb::gate {
 
 // A listener as its connections see it; it outlives the listening socket while one of them is open.
-struct ListenerState {
+struct OpenListener {
   routes::ListenerModel model;
   base::Label label = 0;
   std::shared_ptr<const wire::ServerContext> tls;  // of the newest snapshot; null: plain
@@ -66,7 +66,7 @@ struct ClientConnection {
   base::Instant opened;
   base::Instant changed;                       // its state, last
   std::unique_ptr<base::Address> destination;  // what the client connected to, if a hop before us has said so
-  std::shared_ptr<ListenerState> listener;
+  std::shared_ptr<OpenListener> listener;
   std::unique_ptr<SecureLayer> secure;
   std::unique_ptr<H2ClientSession> h2;
   base::Chain input;                       // received, not consumed: a partial head, or pipelined requests
@@ -131,7 +131,7 @@ class Clients : public Front {
   // When that deadline has come. False: the client reads nothing, or all is sent.
   bool still_reads(ClientConnection& client);
 
-  void accept(const std::shared_ptr<ListenerState>& listener, reactor::SocketId socket, const base::Address& peer);
+  void accept(const std::shared_ptr<OpenListener>& listener, reactor::SocketId socket, const base::Address& peer);
   void on_received(base::Handle client, base::Slice bytes);
   void on_peer_finished(base::Handle client);
   void on_end_in_sight(base::Handle client);

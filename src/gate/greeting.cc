@@ -19,7 +19,7 @@ using reactor::CloseMode;
 using wire::Parsed;
 
 void Clients::greet(ClientConnection& client) {
-  const ListenerState& listener = *client.listener;
+  const OpenListener& listener = *client.listener;
   client.awaits_proxy_header = listener.proxies.contains(client.peer);
   core_.arm(client.timer, listener.tls != nullptr ? core_.timeouts().tls_handshake : core_.timeouts().client_head);
   if (!client.awaits_proxy_header) after_proxy_header(client);
@@ -27,7 +27,7 @@ void Clients::greet(ClientConnection& client) {
 
 // Also called with nothing received: a listener that looks at nothing goes on at once.
 void Clients::after_proxy_header(ClientConnection& client) {
-  const ListenerState& listener = *client.listener;
+  const OpenListener& listener = *client.listener;
   const std::uint32_t limit = listener.model.connections_per_client;
   if (limit > 0 && core_.client_limits != nullptr) {
     client.counted = core_.client_limits->enter(listener.label, client.peer, limit);

@@ -66,7 +66,7 @@ Handle H2Backends::lease(EndpointState& endpoint, Handle exchange, bool look) {
       continue;
     }
     core_.counters.backend_reused += 1;
-    H2Call& call = add_call(*connection, exchange);
+    BackendStream& call = add_call(*connection, exchange);
     call.reused = true;
     return call.self;
   }
@@ -104,7 +104,7 @@ base::Result<Handle> H2Backends::open(Handle endpoint_handle, Handle exchange, c
     connection = core_.backends->find(*opened);
     make_session(*connection);
   }
-  H2Call& call = add_call(*connection, exchange);
+  BackendStream& call = add_call(*connection, exchange);
   connection->h2->waiting.push_back(call.self);
   return call.self;
 }
@@ -124,9 +124,9 @@ void H2Backends::make_session(BackendConnection& connection) {
   if (connection.manner != endpoint.manner) connection.h2->retire(Cause::backend_changed);
 }
 
-H2Call& H2Backends::add_call(BackendConnection& connection, Handle exchange) {
+BackendStream& H2Backends::add_call(BackendConnection& connection, Handle exchange) {
   const Handle self = calls_.emplace();
-  H2Call& call = *calls_.find(self);
+  BackendStream& call = *calls_.find(self);
   call.self = self;
   call.connection = connection.self;
   call.exchange = exchange;
@@ -137,7 +137,7 @@ void H2Backends::adopt(BackendConnection& connection) {
   make_session(connection);
   // None: who asked for the connection has moved on meanwhile. It stays, for others.
   if (const Handle exchange = std::exchange(connection.exchange, {})) {
-    H2Call& call = add_call(connection, exchange);
+    BackendStream& call = add_call(connection, exchange);
     connection.h2->waiting.push_back(call.self);
     core_.attempts->on_moved(exchange, *this, call.self);
   }
@@ -159,7 +159,7 @@ void H2Backends::on_received(BackendConnection& connection, Slice bytes) {
   const H2Session::Status status = session.codec.receive(bytes, core_.reactor.now());
   if (connection.life.ended()) return;
   for (std::size_t i = 0; i < session.touched.size(); ++i) {
-    const H2Call* call = calls_.find(session.touched[i]);
+    const BackendStream* call = calls_.find(session.touched[i]);
     if (call != nullptr && !call->over) core_.response_path->on_moved(call->exchange);
   }
   session.touched.clear();
@@ -186,7 +186,7 @@ void H2Backends::begin_serving(BackendConnection& connection) {
   std::vector<Handle> waiting;
   waiting.swap(session.waiting);
   for (const Handle handle : waiting) {
-    H2Call* call = calls_.find(handle);
+    BackendStream* call = calls_.find(handle);
     if (call == nullptr || call->over) continue;
     if (session.codec.may_open()) {
       core_.attempts->on_leased(call->exchange, *this, handle);
@@ -218,7 +218,7 @@ bool H2Backends::add_head(Handle end, const wire::WrittenRequest& head, wire::Me
   return true;
 }
 
-bool H2Backends::may_tunnel(H2Call& call, const H2Session& codec, const wire::WrittenRequest& head) {
+bool H2Backends::may_tunnel(BackendStream& call, const H2Session& codec, const wire::WrittenRequest& head) {
   if (!codec.peer_takes_extended_connect()) return false;
   const std::optional<std::string_view> key = head.value_of("sec-websocket-key");
   if (key) call.upgrade_key = *key;
@@ -237,7 +237,7 @@ void H2Backends::add_end(Handle end, std::string_view trailers, wire::Framing, C
   codec.finish(call.id, trailers);
 }
 
-void H2Backends::give(H2Call& call, H2Session& codec, Chain&& payload) {
+void H2Backends::give(BackendStream& call, H2Session& codec, Chain&& payload) {
   if (codec.send(call.id, std::move(payload))) call.waits_since = core_.reactor.now();
 }
 
@@ -250,7 +250,7 @@ void H2Backends::flush(Handle end, Chain&& out) {
 }
 
 std::size_t H2Backends::unsent(Handle end) {
-  const H2Call* call = calls_.find(end);
+  const BackendStream* call = calls_.find(end);
   if (call == nullptr || call->over || call->id == 0) return 0;
   EBB_FIND(connection, core_.backends->find(call->connection), 0);
   return connection.h2->codec.unsent(call->id);
@@ -270,14 +270,14 @@ bool H2Backends::stuck(Handle end, std::size_t share) {
 }
 
 std::size_t H2Backends::memory(Handle end) {
-  const H2Call* call = calls_.find(end);
+  const BackendStream* call = calls_.find(end);
   if (call == nullptr || call->over || call->id == 0) return 0;
   EBB_FIND(connection, core_.backends->find(call->connection), 0);
   return connection.h2->codec.held(call->id);
 }
 
 base::Backlog H2Backends::backlog(Handle end) {
-  const H2Call* call = calls_.find(end);
+  const BackendStream* call = calls_.find(end);
   if (call == nullptr || call->over || call->id == 0) return {};
   EBB_FIND(connection, core_.backends->find(call->connection), {});
   const base::Backlog left = connection.h2->codec.backlog(call->id);
@@ -298,14 +298,14 @@ bool H2Backends::reused(Handle end) {
 }
 
 bool H2Backends::has_deadline(Handle end) {
-  const H2Call* call = calls_.find(end);
+  const BackendStream* call = calls_.find(end);
   if (call == nullptr) return false;
   EBB_FIND(connection, core_.backends->find(call->connection), false);
   return connection.timer.armed();
 }
 
 Handle H2Backends::connection_of(Handle end) const {
-  const H2Call* call = calls_.find(end);
+  const BackendStream* call = calls_.find(end);
   return call == nullptr ? Handle{} : call->connection;
 }
 
@@ -327,7 +327,7 @@ void H2Backends::release(Handle end, bool keep) {
 }
 
 void H2Backends::cancel(Handle end, Cause cause) {
-  H2Call* call = calls_.find(end);
+  BackendStream* call = calls_.find(end);
   if (call == nullptr || call->over) return;
   EBB_FIND(connection, core_.backends->find(call->connection));
   if (call->id != 0) {
@@ -338,7 +338,7 @@ void H2Backends::cancel(Handle end, Cause cause) {
 }
 
 bool H2Backends::hand_over(Handle end, Handle exchange) {
-  H2Call* call = calls_.find(end);
+  BackendStream* call = calls_.find(end);
   if (call == nullptr || call->over) return false;
   call->exchange = exchange;
   return true;
@@ -380,13 +380,13 @@ void H2Backends::on_response(H2BackendSession& session, Handle handle, const wir
   if (whole && !call.over) end_response(call, {});
 }
 
-void H2Backends::end_response(const H2Call& call, std::string_view trailers) {
+void H2Backends::end_response(const BackendStream& call, std::string_view trailers) {
   if (call.tunnel) return core_.tunnel->on_backend_finished(call.exchange);
   core_.response_path->on_whole(call.exchange, trailers);
 }
 
 // 200 to an extended CONNECT says what 101 says to an upgrade (RFC 8441 section 5).
-const wire::ResponseHead& H2Backends::as_switching(const H2Call& call, const wire::ResponseHead& head) {
+const wire::ResponseHead& H2Backends::as_switching(const BackendStream& call, const wire::ResponseHead& head) {
   wire::ResponseHead& response = core_.response;
   response = head;
   response.status = 101;
@@ -426,7 +426,7 @@ void H2Backends::on_stream_drained(Handle handle) {
   core_.request_path->on_backend_drained(call.exchange);
 }
 
-void H2Backends::forget(H2Call& call) {
+void H2Backends::forget(BackendStream& call) {
   if (std::exchange(call.over, true)) return;
   dead_.push_back(call.self);
   EBB_FIND(connection, core_.backends->find(call.connection));
@@ -500,7 +500,7 @@ void H2Backends::on_closed(BackendConnection& connection, Cause cause) {
   std::vector<Handle> all = session.waiting;
   for (const auto& [id, handle] : session.streams) all.push_back(handle);
   for (const Handle handle : all) {
-    H2Call* call = calls_.find(handle);
+    BackendStream* call = calls_.find(handle);
     if (call == nullptr || call->over) continue;
     const Handle exchange = call->exchange;
     const Delivery delivery = lifecycle::delivery(connection.delivered, call->begins_at);

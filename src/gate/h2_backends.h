@@ -1,5 +1,5 @@
-// HTTP/2 with endpoints: a connection carries many exchanges, each on a stream. Owns H2Call objects, the endpoint's
-// half of an exchange; the connection beneath (socket, TLS) stays with gate/backends.
+// HTTP/2 with endpoints: a connection carries many exchanges, each on a stream. Owns BackendStream objects, the
+// endpoint's half of an exchange; the connection beneath (socket, TLS) stays with gate/backends.
 //
 // Before: gate/balance. Next: gate/response_path.
 #pragma once
@@ -12,7 +12,7 @@
 
 namespace ebb::gate {
 
-struct H2Call {
+struct BackendStream {
   base::Handle self;
   base::Handle connection;
   base::Handle exchange;
@@ -81,23 +81,23 @@ class H2Backends : public Back {
   void on_stream_drained(base::Handle call);
 
  private:
-  H2Call& add_call(BackendConnection& connection, base::Handle exchange);
+  BackendStream& add_call(BackendConnection& connection, base::Handle exchange);
   void make_session(BackendConnection& connection);
   BackendConnection* with_room(EndpointState& endpoint);
   BackendConnection* connecting(EndpointState& endpoint);
   void begin_serving(BackendConnection& connection);
-  static bool may_tunnel(H2Call& call, const wire::H2Session& codec, const wire::WrittenRequest& head);
-  const wire::ResponseHead& as_switching(const H2Call& call, const wire::ResponseHead& head);
-  void end_response(const H2Call& call, std::string_view trailers);
-  void give(H2Call& call, wire::H2Session& codec, base::Chain&& payload);
-  void forget(H2Call& call);
+  static bool may_tunnel(BackendStream& call, const wire::H2Session& codec, const wire::WrittenRequest& head);
+  const wire::ResponseHead& as_switching(const BackendStream& call, const wire::ResponseHead& head);
+  void end_response(const BackendStream& call, std::string_view trailers);
+  void give(BackendStream& call, wire::H2Session& codec, base::Chain&& payload);
+  void forget(BackendStream& call);
   void rest(BackendConnection& connection);
   void arm(BackendConnection& connection);
   void schedule(BackendConnection& connection);
   void send_now(BackendConnection& connection);
 
   Core& core_;
-  base::SlotMap<H2Call> calls_;
+  base::SlotMap<BackendStream> calls_;
   std::vector<base::Handle> scheduled_;
   std::vector<base::Handle> dead_;
   std::string text_;  // of the head in hand, reused

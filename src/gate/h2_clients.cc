@@ -73,7 +73,7 @@ void H2Clients::on_received(ClientConnection& client, Slice bytes) {
   H2ClientSession& session = *client.h2;
   const H2Session::Status status = session.codec.receive(bytes, core_.reactor.now());
   for (std::size_t i = 0; i < touched_.size(); ++i) {
-    if (H2Stream* stream = streams_.find(touched_[i]); stream != nullptr) pass_on(*stream);
+    if (ClientStream* stream = streams_.find(touched_[i]); stream != nullptr) pass_on(*stream);
   }
   touched_.clear();
   if (client.life.ended()) return;
@@ -91,7 +91,7 @@ void H2Clients::on_request(Handle client_handle, StreamId id, const wire::Reques
   EBB_FIND(client, core_.clients->find(client_handle));
   if (client.life.ended()) return;  // by what was before it in the same bytes
   if (holds_too_many_heads(*client.h2)) return refuse_stream(client, id, head);
-  H2Stream& stream = add_stream(client, id);
+  ClientStream& stream = add_stream(client, id);
   stream.whole = head.framing == wire::Framing::none;
   stream.upgrade = !head.upgrade.empty();
   if (misdirected(client, head.authority)) {
@@ -121,9 +121,9 @@ void H2Clients::refuse_stream(ClientConnection& client, StreamId id, const wire:
   core_.records->refused(client, Cause::buffer_limit, &head, 0);
 }
 
-H2Stream& H2Clients::add_stream(ClientConnection& client, StreamId id) {
+ClientStream& H2Clients::add_stream(ClientConnection& client, StreamId id) {
   const Handle self = streams_.emplace();
-  H2Stream& stream = *streams_.find(self);
+  ClientStream& stream = *streams_.find(self);
   stream.self = self;
   stream.client = client.self;
   stream.id = id;
@@ -164,7 +164,7 @@ const wire::RequestHead& H2Clients::as_upgrade(const wire::RequestHead& head) {
 void H2Clients::on_request_refused(Handle client_handle, StreamId id, Cause cause, const char* why) {
   EBB_FIND(client, core_.clients->find(client_handle));
   if (client.life.ended()) return;
-  H2Stream& stream = add_stream(client, id);
+  ClientStream& stream = add_stream(client, id);
   OwnAnswer refusal = own_answer(cause, wire::Method::other, false);
   refusal.words = why;
   const std::size_t sent = answer(stream.self, refusal);
@@ -187,7 +187,7 @@ void H2Clients::on_payload(Handle handle, Slice bytes) {
 
 // A client waits for the 200 before it uses the tunnel (RFC 8441 section 5). What it sends before that is kept as long
 // as its share lasts.
-void H2Clients::limit_early(H2Stream& stream) {
+void H2Clients::limit_early(ClientStream& stream) {
   const std::size_t held = stream.early.held();
   if (held <= early_held_min || !stream.exchange) return;
   EBB_FIND(client, core_.clients->find(stream.client));
@@ -200,18 +200,18 @@ void H2Clients::limit_early(H2Stream& stream) {
 std::size_t H2Clients::early_memory(const ClientConnection& client) const {
   std::size_t bytes = 0;
   for (const auto& [id, handle] : client.h2->streams) {
-    if (const H2Stream* stream = streams_.find(handle); stream != nullptr) bytes += stream->early.held();
+    if (const ClientStream* stream = streams_.find(handle); stream != nullptr) bytes += stream->early.held();
   }
   return bytes;
 }
 
 // Frames may be as small as a byte: what came with one receive goes on together.
-void H2Clients::touch(H2Stream& stream) {
+void H2Clients::touch(ClientStream& stream) {
   if (std::exchange(stream.touched, true)) return;
   touched_.push_back(stream.self);
 }
 
-void H2Clients::pass_on(H2Stream& stream) {
+void H2Clients::pass_on(ClientStream& stream) {
   stream.touched = false;
   if (!stream.tunnel) {
     if (stream.exchange && !stream.over) core_.request_path->on_moved(stream.exchange);
@@ -220,7 +220,7 @@ void H2Clients::pass_on(H2Stream& stream) {
   const Handle self = stream.self;
   Chain bytes = std::move(stream.early);
   while (!bytes.empty()) {
-    const H2Stream* still = streams_.find(self);
+    const ClientStream* still = streams_.find(self);
     if (still == nullptr || still->over || !still->exchange) return;
     core_.tunnel->on_client_bytes(still->exchange, bytes.pop_front());
   }
@@ -232,7 +232,7 @@ void H2Clients::on_whole(Handle handle, std::string_view trailers) {
   if (stream.complete && !stream.exchange) return forget(stream);
   if (stream.tunnel) {
     pass_on(stream);
-    if (const H2Stream* still = streams_.find(handle); still != nullptr && still->exchange) {
+    if (const ClientStream* still = streams_.find(handle); still != nullptr && still->exchange) {
       core_.exchanges->on_client_finished(still->exchange, true);
     }
     return;
@@ -242,7 +242,7 @@ void H2Clients::on_whole(Handle handle, std::string_view trailers) {
 
 // The response came before the whole request (RFC 9113 8.1). Some clients lose it when RST_STREAM comes while they
 // still send, so that a request that is nearly over is let end; from a longer one the client must be kept.
-void H2Clients::discard(H2Stream& stream, std::size_t bytes) {
+void H2Clients::discard(ClientStream& stream, std::size_t bytes) {
   constexpr std::size_t patience_bytes = std::size_t{1} << 20;
   EBB_FIND(client, core_.clients->find(stream.client));
   stream.discarded += bytes;
@@ -266,13 +266,13 @@ void H2Clients::on_stream_drained(Handle handle) {
   if (stream.exchange) core_.response_path->on_client_drained(stream.exchange);
 }
 
-H2ClientSession* H2Clients::session_of(const H2Stream& stream) {
+H2ClientSession* H2Clients::session_of(const ClientStream& stream) {
   const ClientConnection* client = core_.clients->find(stream.client);
   return client == nullptr ? nullptr : client->h2.get();
 }
 
 ClientConnection* H2Clients::connection(Handle end) {
-  const H2Stream* stream = streams_.find(end);
+  const ClientStream* stream = streams_.find(end);
   return stream == nullptr ? nullptr : core_.clients->find(stream->client);
 }
 
@@ -287,7 +287,7 @@ void H2Clients::add_head(Handle end, const wire::ResponseHead& head, bool, Chain
 
 // They cannot come instead of a body whose length is known.
 bool H2Clients::takes_trailers(Handle end) {
-  const H2Stream* stream = streams_.find(end);
+  const ClientStream* stream = streams_.find(end);
   return stream != nullptr && !stream->counted && !stream->complete;
 }
 
@@ -304,7 +304,7 @@ void H2Clients::add_end(Handle end, std::string_view trailers, Chain& out) {
   stream.complete = true;
 }
 
-void H2Clients::give(H2Stream& stream, H2Session& codec, Chain&& payload) {
+void H2Clients::give(ClientStream& stream, H2Session& codec, Chain&& payload) {
   if (codec.send(stream.id, std::move(payload))) stream.waits_since = core_.reactor.now();
 }
 
@@ -349,14 +349,14 @@ std::size_t H2Clients::respond_own(H2Session& codec, StreamId id, const OwnAnswe
 }
 
 std::size_t H2Clients::unsent(Handle end) {
-  const H2Stream* stream = streams_.find(end);
+  const ClientStream* stream = streams_.find(end);
   if (stream == nullptr || stream->over) return 0;
   EBB_FIND(session, session_of(*stream), 0);
   return session.codec.unsent(stream->id);
 }
 
 std::size_t H2Clients::sharing(Handle end) {
-  const H2Stream* stream = streams_.find(end);
+  const ClientStream* stream = streams_.find(end);
   if (stream == nullptr) return 1;
   EBB_FIND(session, session_of(*stream), 1);
   return std::max<std::size_t>(session.exchanges, 1);
@@ -364,7 +364,7 @@ std::size_t H2Clients::sharing(Handle end) {
 
 // Only what could not leave is stuck, and drains: so what can leave does so first.
 bool H2Clients::stuck(Handle end, std::size_t share) {
-  const H2Stream* stream = streams_.find(end);
+  const ClientStream* stream = streams_.find(end);
   if (stream == nullptr || stream->over) return false;
   EBB_FIND(client, core_.clients->find(stream->client), false);
   const H2Session& codec = client.h2->codec;
@@ -378,7 +378,7 @@ bool H2Clients::stuck(Handle end, std::size_t share) {
 }
 
 base::Backlog H2Clients::backlog(Handle end) {
-  const H2Stream* stream = streams_.find(end);
+  const ClientStream* stream = streams_.find(end);
   if (stream == nullptr || stream->over) return {};
   EBB_FIND(session, session_of(*stream), {});
   const base::Backlog left = session.codec.backlog(stream->id);
@@ -446,7 +446,7 @@ void H2Clients::close_tunnel(Handle end, Cause cause) {
   release(end, true);
 }
 
-void H2Clients::detach(H2Stream& stream) {
+void H2Clients::detach(ClientStream& stream) {
   if (!stream.exchange) return;
   stream.exchange = {};
   stream.early.clear();
@@ -460,7 +460,7 @@ void H2Clients::detach(H2Stream& stream) {
   core_.clients->begins_to_wait(client);
 }
 
-void H2Clients::forget(H2Stream& stream) {
+void H2Clients::forget(ClientStream& stream) {
   if (std::exchange(stream.over, true)) return;
   dead_.push_back(stream.self);
   EBB_FIND(session, session_of(stream));
@@ -553,7 +553,7 @@ void H2Clients::end_streams(ClientConnection& client, Cause cause) {
   std::vector<Handle> all;
   for (const auto& [id, handle] : client.h2->streams) all.push_back(handle);
   for (const Handle handle : all) {
-    H2Stream* stream = streams_.find(handle);
+    ClientStream* stream = streams_.find(handle);
     if (stream == nullptr) continue;
     if (stream->exchange) core_.exchanges->on_client_left(stream->exchange, cause);
     stream->exchange = {};

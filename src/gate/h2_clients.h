@@ -1,5 +1,5 @@
-// HTTP/2 with clients: each stream carries one exchange. Owns H2Stream objects; the connection beneath (socket, TLS,
-// deadlines of silence) stays with gate/clients.
+// HTTP/2 with clients: each stream carries one exchange. Owns ClientStream objects; the connection beneath (socket,
+// TLS, deadlines of silence) stays with gate/clients.
 //
 // Before: gate/clients (by ALPN or prior knowledge), wire/h2. Next: gate/exchanges.
 #pragma once
@@ -11,7 +11,7 @@
 
 namespace ebb::gate {
 
-struct H2Stream {
+struct ClientStream {
   base::Handle self;
   base::Handle client;
   wire::StreamId id = 0;
@@ -82,27 +82,27 @@ class H2Clients : public Front {
   void on_stream_drained(base::Handle stream);
 
  private:
-  H2ClientSession* session_of(const H2Stream& stream);
-  H2Stream& add_stream(ClientConnection& client, wire::StreamId id);
+  H2ClientSession* session_of(const ClientStream& stream);
+  ClientStream& add_stream(ClientConnection& client, wire::StreamId id);
   bool holds_too_many_heads(const H2ClientSession& session) const;
   void refuse_stream(ClientConnection& client, wire::StreamId id, const wire::RequestHead& head);
   bool misdirected(const ClientConnection& client, std::string_view authority) const;
   const wire::RequestHead& as_upgrade(const wire::RequestHead& head);
   std::size_t respond_own(wire::H2Session& codec, wire::StreamId id, const OwnAnswer& answer);
-  void limit_early(H2Stream& stream);
-  void touch(H2Stream& stream);
-  void pass_on(H2Stream& stream);
-  void give(H2Stream& stream, wire::H2Session& codec, base::Chain&& payload);
-  void discard(H2Stream& stream, std::size_t bytes);
-  void detach(H2Stream& stream);
-  void forget(H2Stream& stream);
+  void limit_early(ClientStream& stream);
+  void touch(ClientStream& stream);
+  void pass_on(ClientStream& stream);
+  void give(ClientStream& stream, wire::H2Session& codec, base::Chain&& payload);
+  void discard(ClientStream& stream, std::size_t bytes);
+  void detach(ClientStream& stream);
+  void forget(ClientStream& stream);
   void schedule(ClientConnection& client);
   void send_now(ClientConnection& client);
   void note_backlog(ClientConnection& client);
   void rest(ClientConnection& client);
 
   Core& core_;
-  base::SlotMap<H2Stream> streams_;
+  base::SlotMap<ClientStream> streams_;
   std::vector<base::Handle> touched_;
   std::vector<base::Handle> scheduled_;
   std::vector<base::Handle> dead_;

@@ -127,16 +127,15 @@ void Worker::commit() {
 
 namespace {
 
-std::shared_ptr<ListenerState> make_listener(const Configuration& configuration, std::size_t index) {
+std::shared_ptr<OpenListener> make_listener(const Configuration& configuration, std::size_t index) {
   const routes::Listener& listener = configuration.snapshot->listeners()[index];
-  return std::make_shared<ListenerState>(
-      ListenerState{.model = listener.model,
-                    .label = listener.label,
-                    .tls = configuration.tls[index],
-                    .id = {},
-                    .address = listener.model.bind,
-                    .proxies = routes::AddressSet(listener.model.proxy_protocol_from),
-                    .looks_at_names = configuration.snapshot->passes_tls_through()});
+  return std::make_shared<OpenListener>(OpenListener{.model = listener.model,
+                                                     .label = listener.label,
+                                                     .tls = configuration.tls[index],
+                                                     .id = {},
+                                                     .address = listener.model.bind,
+                                                     .proxies = routes::AddressSet(listener.model.proxy_protocol_from),
+                                                     .looks_at_names = configuration.snapshot->passes_tls_through()});
 }
 
 // Which of the wanted listeners a socket at this address serves: its own, or one that has its address in it.
@@ -168,7 +167,7 @@ void Worker::prepare_listeners(std::vector<std::string>& problems) {
       listeners_.erase(handle);
       continue;
     }
-    std::shared_ptr<ListenerState>& place = *listeners_.find(handle);
+    std::shared_ptr<OpenListener>& place = *listeners_.find(handle);
     place = make_listener(next, i);
     place->id = *opened;
     place->prepared = true;
@@ -182,20 +181,20 @@ void Worker::prepare_listeners(std::vector<std::string>& problems) {
 void Worker::change_listeners(const LocalSnapshot& snapshot) {
   const std::vector<routes::Listener>& wanted = snapshot.snapshot().listeners();
   for (const Handle handle : open_listeners()) {
-    std::shared_ptr<ListenerState>& place = *listeners_.find(handle);
+    std::shared_ptr<OpenListener>& place = *listeners_.find(handle);
     const auto index = served_by(place->address, wanted);
     if (!index) {
       close_listener(handle);
       continue;
     }
     // Connections hold the old state; a new one takes its place for those to come.
-    const std::shared_ptr<ListenerState> before = std::exchange(place, make_listener(snapshot.configuration(), *index));
+    const std::shared_ptr<OpenListener> before = std::exchange(place, make_listener(snapshot.configuration(), *index));
     place->id = before->id;
     place->address = before->address;
     place->waiting = before->waiting;
   }
   for (const Handle handle : prepared_->listeners) {
-    ListenerState& listener = **listeners_.find(handle);
+    OpenListener& listener = **listeners_.find(handle);
     listener.prepared = false;
     core_.reactor.start_listener(listener.id);
   }
@@ -203,14 +202,14 @@ void Worker::change_listeners(const LocalSnapshot& snapshot) {
 
 std::vector<Handle> Worker::open_listeners() const {
   std::vector<Handle> open;
-  listeners_.for_each([&open](Handle handle, const std::shared_ptr<ListenerState>& listener) {
+  listeners_.for_each([&open](Handle handle, const std::shared_ptr<OpenListener>& listener) {
     if (!listener->closing && !listener->prepared) open.push_back(handle);
   });
   return open;
 }
 
 void Worker::close_listener(Handle handle) {
-  ListenerState& listener = **listeners_.find(handle);
+  OpenListener& listener = **listeners_.find(handle);
   listener.closing = true;
   core_.reactor.close_listener(listener.id);
 }
@@ -286,7 +285,7 @@ void Worker::on_round_end() {
 }
 
 void Worker::on_accepted(Owner owner, reactor::SocketId socket, const base::Address& peer) {
-  const std::shared_ptr<ListenerState>* listener = listeners_.find(owner.handle);
+  const std::shared_ptr<OpenListener>* listener = listeners_.find(owner.handle);
   if (listener != nullptr && (*listener)->prepared) listener = covering((*listener)->address);
   if (listener == nullptr) return core_.reactor.close(socket, reactor::CloseMode::reset);
   clients_.accept(*listener, socket, peer);
@@ -294,9 +293,9 @@ void Worker::on_accepted(Owner owner, reactor::SocketId socket, const base::Addr
 
 // A socket gets connections from when it is bound. Those of a change that was then refused belong to the open listener
 // that has the address in it: without the narrower socket the kernel would have given them to that one.
-const std::shared_ptr<ListenerState>* Worker::covering(const base::Address& address) const {
+const std::shared_ptr<OpenListener>* Worker::covering(const base::Address& address) const {
   for (const Handle handle : open_listeners()) {
-    const std::shared_ptr<ListenerState>* listener = listeners_.find(handle);
+    const std::shared_ptr<OpenListener>* listener = listeners_.find(handle);
     if (bind_covers((*listener)->address, address)) return listener;
   }
   return nullptr;

@@ -129,7 +129,7 @@ class Worker final : public reactor::Handler {
   void change_listeners(const LocalSnapshot& snapshot);
   void close_listener(base::Handle handle);
   std::vector<base::Handle> open_listeners() const;
-  const std::shared_ptr<ListenerState>* covering(const base::Address& address) const;
+  const std::shared_ptr<OpenListener>* covering(const base::Address& address) const;
   void bury();
   bool end_broken();
   void send_scheduled();
@@ -163,7 +163,7 @@ class Worker final : public reactor::Handler {
   Checks checks_;
   Datagrams datagrams_;
   Relief relief_;
-  base::SlotMap<std::shared_ptr<ListenerState>> listeners_;
+  base::SlotMap<std::shared_ptr<OpenListener>> listeners_;
   struct Prepared {
     Configuration configuration;
     std::vector<base::Handle> listeners;

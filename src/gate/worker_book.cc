@@ -67,7 +67,7 @@ bool Worker::owns(const Holding& holding) {
   const Handle handle = holding.owner.handle;
   switch (holding.owner.kind) {
     case owner_listener: {
-      const std::shared_ptr<ListenerState>* listener = listeners_.find(handle);
+      const std::shared_ptr<OpenListener>* listener = listeners_.find(handle);
       return listener != nullptr && (*listener)->id == holding.socket;
     }
     case owner_client: {
@@ -113,7 +113,7 @@ observe::SocketHistory Worker::tell(const observe::Claim& claim) {
   const Handle handle = claim.owner.handle;
   switch (claim.owner.kind) {
     case owner_listener:
-      if (const std::shared_ptr<ListenerState>* listener = listeners_.find(handle)) {
+      if (const std::shared_ptr<OpenListener>* listener = listeners_.find(handle)) {
         told.whose = (*listener)->model.name;
       }
       break;
