@@ -8,27 +8,16 @@
 #include "base/list.h"
 #include "base/timer_wheel.h"
 #include "gate/h2_backend_session.h"
-#include "gate/tls_replies.h"
+#include "gate/transport.h"
 #include "lifecycle/backend_connection.h"
 #include "lifecycle/idle_budget.h"
-#include "reactor/reactor.h"
 #include "wire/h1_body.h"
 #include "wire/h1_head.h"
-#include "wire/tls.h"
 
 namespace ebb::gate {
 
 struct IdleTag;
 using BackendState = lifecycle::BackendConnectionLife::State;
-
-struct SecureBackendLayer {
-  explicit SecureBackendLayer(std::shared_ptr<const wire::ClientContext> with)
-      : context(std::move(with)), session(*context) {}
-  std::shared_ptr<const wire::ClientContext> context;
-  wire::TlsSession session;
-  TlsReplies replies;
-  base::Instant held_since{};  // output that waits for the rest of the endpoint's message, see TlsSession::held()
-};
 
 // What is read of an HTTP/1 endpoint's answer.
 struct H1Answer {
@@ -39,8 +28,7 @@ struct H1Answer {
   wire::BodyReader body;
 };
 
-struct BackendConnection : base::ListNode<IdleTag> {
-  reactor::SocketId socket;
+struct BackendConnection : Transport, base::ListNode<IdleTag> {
   base::Handle self;
   base::Handle endpoint;
   base::Handle exchange;  // HTTP/1: while connecting, leased or tunnelling
@@ -63,7 +51,6 @@ struct BackendConnection : base::ListNode<IdleTag> {
   base::Slice preface;                               // until it is connected: the header of the PROXY protocol
   base::Chain input;                                 // HTTP/1: received, not yet understood: a partial head
   H1Answer answer;                                   // HTTP/1: to the request that it carries
-  std::unique_ptr<SecureBackendLayer> secure;
   std::unique_ptr<H2BackendSession> h2;
 };
 

@@ -74,7 +74,7 @@ base::Result<Handle> Backends::connect(Handle endpoint_handle, const BackendTarg
   connection.manner = target.manner;
   connection.for_one = !target.preface.empty();
   connection.preface = target.preface;
-  if (target.tls) connection.secure = std::make_unique<SecureBackendLayer>(target.tls);
+  if (target.tls) connection.secure = std::make_unique<SecureLayer>(target.tls);
   endpoint.connections += 1;
   endpoint.idle_budget.at_work(core_.reactor.now(), endpoint.connections - endpoint.idle);
   endpoint.tally.connects += 1;
@@ -107,70 +107,51 @@ void Backends::flush(Handle end, base::Chain&& out) {
 }
 
 void Backends::send(BackendConnection& connection, base::Chain&& plain) {
-  if (connection.secure == nullptr) {
-    core_.counters.backend_bytes_out += plain.bytes();
-    return put(connection, std::move(plain));
-  }
-  base::Chain cipher;
-  if (held(connection) == 0) connection.secure->held_since = core_.reactor.now();
-  connection.secure->session.send(core_.reactor.blocks(), std::move(plain), cipher);
-  core_.counters.backend_bytes_out += cipher.bytes();
-  put(connection, std::move(cipher));
+  const std::size_t bytes = connection.send(core_.reactor, std::move(plain));
+  core_.counters.backend_bytes_out += bytes;
+  note_written(connection, bytes);
 }
 
-void Backends::put(BackendConnection& connection, base::Chain&& bytes) {
-  connection.handed += bytes.bytes();
+void Backends::note_written(BackendConnection& connection, std::uint64_t bytes) {
+  connection.handed += bytes;
   connection.asked_since = std::min(connection.asked_since, core_.reactor.now());
-  core_.reactor.send(connection.socket, std::move(bytes));
 }
 
 void Backends::pumped(Handle handle, std::uint64_t bytes) {
   BackendConnection* connection = find(handle);
-  if (connection == nullptr) return;
-  connection->handed += bytes;
-  connection->asked_since = std::min(connection->asked_since, core_.reactor.now());
+  if (connection != nullptr) note_written(*connection, bytes);
 }
 
 void Backends::finish(Handle end) {
   EBB_FIND(connection, find(end));
-  if (connection.secure != nullptr) {
-    base::Chain cipher;
-    if (held(connection) > 0) return;  // an end would come before it: the tunnel's own time-out ends that
-    connection.secure->session.close_notify(core_.reactor.blocks(), cipher);
-    put(connection, std::move(cipher));
-  }
-  core_.reactor.finish(connection.socket);
+  const std::size_t bytes = connection.finish(core_.reactor);
+  if (bytes > 0) note_written(connection, bytes);
 }
 
 reactor::SocketId Backends::bare_socket(Handle end) {
   EBB_FIND(connection, find(end), {});
-  return connection.secure == nullptr ? connection.socket : reactor::SocketId{};
+  return connection.bare_socket();
 }
 
 std::size_t Backends::unsent(Handle end) {
   const BackendConnection* connection = find(end);
-  return connection == nullptr ? 0 : unsent(*connection);
+  return connection == nullptr ? 0 : connection->unsent(core_.reactor);
 }
 
 bool Backends::stuck(Handle end, std::size_t share) {
   const BackendConnection* connection = find(end);
-  return connection != nullptr && waits_too_much(unsent(*connection), output_memory(*connection), share);
+  return connection != nullptr &&
+         waits_too_much(connection->unsent(core_.reactor), connection->output_memory(core_.reactor), share);
 }
 
 std::size_t Backends::memory(Handle end) {
   const BackendConnection* connection = find(end);
-  return connection == nullptr ? 0 : output_memory(*connection) + connection->input.held();
+  return connection == nullptr ? 0 : connection->output_memory(core_.reactor) + connection->input.held();
 }
 
 base::Backlog Backends::backlog(Handle end) {
   const BackendConnection* connection = find(end);
-  if (connection == nullptr) return {};
-  base::Backlog backlog = core_.reactor.backlog(connection->socket);
-  if (const std::size_t waits = held(*connection); waits > 0) {
-    backlog.bytes += waits;
-    backlog.moved = std::max(backlog.moved, connection->secure->held_since);
-  }
-  return backlog;
+  return connection == nullptr ? base::Backlog{} : connection->backlog(core_.reactor);
 }
 
 void Backends::receive(Handle end, Receive mode) {
@@ -311,16 +292,15 @@ void Backends::on_connected(Handle handle) {
   if (!connection->preface.empty()) {
     base::Chain out;
     out.push(std::move(connection->preface));
-    put(*connection, std::move(out));
+    note_written(*connection, out.bytes());
+    core_.reactor.send(connection->socket, std::move(out));
   }
   if (connection->secure == nullptr) {
     step(*connection, Event::connected);
     return established(*connection);
   }
   step(*connection, Event::handshake);  // within the time to connect
-  base::Chain cipher;
-  connection->secure->session.start(core_.reactor.blocks(), cipher);
-  put(*connection, std::move(cipher));
+  note_written(*connection, connection->start(core_.reactor));
   core_.reactor.receive(connection->socket, Receive::piecewise);
 }
 
@@ -346,32 +326,19 @@ void Backends::on_received(Handle handle, base::Slice bytes) {
   core_.counters.backend_bytes_in += bytes.size();
   connection->asked_since = base::Instant::max();
   if (connection->secure == nullptr) return take_plain(*connection, std::move(bytes));
+  const bool held = connection->held() > 0;
   base::Chain plain;
-  const bool held_before = held(*connection) > 0;
-  const bool open = take_cipher(*connection, std::move(bytes), plain);
+  const Transport::Received received = connection->decrypt(core_.reactor, std::move(bytes), plain);
+  if (received.replied > 0) note_written(*connection, received.replied);
+  if (received.status == Transport::Status::failed) return fail(*connection, received.cause);
+  if (received.secured) {
+    step(*connection, Event::secured);
+    established(*connection);
+  }
   while (!plain.empty() && !connection->life.ended()) take_plain(*connection, plain.pop_front());
-  if (!open && !connection->life.ended()) return on_peer_finished(handle);
+  if (received.status == Transport::Status::finished && !connection->life.ended()) return on_peer_finished(handle);
   // What was held has left with these bytes, and the kernel may have taken it at once.
-  if (held_before && unsent(*connection) == 0) on_drained(handle);
-}
-
-// Decrypts into `plain`. False when no more will come: close_notify, or a failure (the connection is then closed).
-bool Backends::take_cipher(BackendConnection& connection, base::Slice bytes, base::Chain& plain) {
-  wire::TlsSession& session = connection.secure->session;
-  base::Chain cipher;
-  const wire::TlsSession::Status status = session.receive(core_.reactor.blocks(), std::move(bytes), plain, cipher);
-  const bool reads = cipher.empty() || connection.secure->replies.within_limit(cipher.bytes(), unsent(connection));
-  if (!cipher.empty()) put(connection, std::move(cipher));
-  if (status == wire::TlsSession::Status::failed || !reads) {
-    plain.clear();
-    fail(connection, reads ? session.cause() : Cause::backend_tls_failed);
-    return false;
-  }
-  if (connection.life.is(State::securing) && session.handshake_done()) {
-    step(connection, Event::secured);
-    established(connection);
-  }
-  return status != wire::TlsSession::Status::finished;
+  if (held && connection->unsent(core_.reactor) == 0) on_drained(handle);
 }
 
 void Backends::take_plain(BackendConnection& connection, base::Slice bytes) {

@@ -50,17 +50,6 @@ class Backends : public Back {
   // For HTTP/2 sessions too: a connection, and bytes through TLS, if there is TLS, to its socket.
   base::Result<base::Handle> connect(base::Handle endpoint, const BackendTarget& target);
   void send(BackendConnection& connection, base::Chain&& plain);
-  static std::size_t held(const BackendConnection& connection) {
-    return connection.secure == nullptr ? 0 : connection.secure->session.held();
-  }
-  // Memory of its output, with what is held within TLS.
-  std::size_t output_memory(const BackendConnection& connection) const {
-    return core_.reactor.held(connection.socket) +
-           (connection.secure == nullptr ? 0 : connection.secure->session.held_memory());
-  }
-  std::size_t unsent(const BackendConnection& connection) const {
-    return core_.reactor.unsent(connection.socket) + held(connection);
-  }
   bool acknowledges(const BackendConnection& connection);  // the endpoint's kernel, if not the endpoint
   void multiplexed(BackendConnection& connection);         // it has begun to carry streams
   void close(base::Handle connection, base::Cause cause, reactor::CloseMode mode = reactor::CloseMode::drop);
@@ -98,13 +87,12 @@ class Backends : public Back {
   using Event = lifecycle::BackendConnectionLife::Event;
   using State = lifecycle::BackendConnectionLife::State;
   void step(BackendConnection& connection, Event event);
-  void put(BackendConnection& connection, base::Chain&& bytes);
+  void note_written(BackendConnection& connection, std::uint64_t bytes);
   void note_fin(BackendConnection& connection);
   void note_idle_close(const BackendConnection& connection);
   void pool(BackendConnection& connection);
   void established(BackendConnection& connection);
   void fail(BackendConnection& connection, base::Cause cause);
-  bool take_cipher(BackendConnection& connection, base::Slice bytes, base::Chain& plain);
   void take_plain(BackendConnection& connection, base::Slice bytes);
   bool read_heads(BackendConnection& connection);
   void read_body(BackendConnection& connection);

@@ -40,24 +40,20 @@ std::shared_ptr<const CheckTarget> check_target(const LocalSnapshot& snapshot, s
 CheckConnection::CheckConnection(Core& core, std::shared_ptr<const CheckTarget> target, const base::Address& endpoint)
     : core_(core), target_(std::move(target)), address_(endpoint) {
   if (target_->model.port > 0) address_.set_port(static_cast<std::uint16_t>(target_->model.port));
-  if (target_->tls) secure_ = std::make_unique<SecureBackendLayer>(target_->tls);
+  if (target_->tls) transport_.secure = std::make_unique<SecureLayer>(target_->tls);
 }
 
 // Without an answer it is reset: a connection that was only to be established would stay in TIME_WAIT for a minute.
 CheckConnection::~CheckConnection() {
-  if (!socket_) return;
-  if (answered_ && secure_) {
-    Chain cipher;
-    secure_->session.close_notify(core_.reactor.blocks(), cipher);
-    core_.reactor.send(socket_, std::move(cipher));
-  }
-  core_.reactor.close(socket_, answered_ ? CloseMode::flush : CloseMode::reset);
+  if (!transport_.socket) return;
+  if (answered_) transport_.notify_end(core_.reactor);
+  core_.reactor.close(transport_.socket, answered_ ? CloseMode::flush : CloseMode::reset);
 }
 
 CheckConnection::Ending CheckConnection::open(base::Owner owner) {
   const auto opened = core_.reactor.connect(address_, owner);
   if (!opened) return on_failed(opened.error().cause);
-  socket_ = *opened;
+  transport_.socket = *opened;
   return {};
 }
 
@@ -67,24 +63,22 @@ CheckConnection::Ending CheckConnection::on_connected() {
     Chain header;
     header.push(wire::write_proxy_header(core_.reactor.blocks(), v1 ? wire::ProxyVersion::v1 : wire::ProxyVersion::v2,
                                          {}));  // of no client: the router's own connection
-    core_.reactor.send(socket_, std::move(header));
+    core_.reactor.send(transport_.socket, std::move(header));
   }
-  if (!secure_) return begin_asking();
+  if (!transport_.secure) return begin_asking();
   stage_ = Stage::securing;
-  Chain cipher;
-  secure_->session.start(core_.reactor.blocks(), cipher);
-  core_.reactor.send(socket_, std::move(cipher));
-  core_.reactor.receive(socket_, reactor::Receive::watchful);
+  transport_.start(core_.reactor);
+  core_.reactor.receive(transport_.socket, reactor::Receive::watchful);
   return {};
 }
 
 CheckConnection::Ending CheckConnection::begin_asking() {
   if (target_->model.http.empty()) {
-    return CheckResult{.outcome = secure_ ? CheckOutcome::secured : CheckOutcome::connected};
+    return CheckResult{.outcome = transport_.secure ? CheckOutcome::secured : CheckOutcome::connected};
   }
   stage_ = Stage::asking;
   using enum routes::BackendProtocol;
-  const bool agreed = secure_ && secure_->session.alpn() == "h2";
+  const bool agreed = transport_.secure && transport_.secure->session.alpn() == "h2";
   if (agreed || target_->protocol == h2c || target_->protocol == h2) {
     ask_by_h2();
   } else {
@@ -92,7 +86,7 @@ CheckConnection::Ending CheckConnection::begin_asking() {
     request.push(core_.reactor.blocks().copy(request_text()));
     send(std::move(request));
   }
-  core_.reactor.receive(socket_, reactor::Receive::watchful);
+  core_.reactor.receive(transport_.socket, reactor::Receive::watchful);
   return ending_;
 }
 
@@ -111,7 +105,7 @@ void CheckConnection::ask_by_h2() {
   h2_ = std::make_unique<wire::H2Session>(wire::H2Session::Role::client, limits, *this);
   const std::string text = request_text();
   wire::parse_request(text, {}, core_.request);
-  const wire::StreamId stream = h2_->request(core_.request, secure_ ? "https" : "http", true);
+  const wire::StreamId stream = h2_->request(core_.request, transport_.secure ? "https" : "http", true);
   if (stream == 0) ending_ = CheckResult{.outcome = CheckOutcome::bad_answer};
   send_frames();
 }
@@ -122,31 +116,23 @@ void CheckConnection::send_frames() {
   if (!frames.empty()) send(std::move(frames));
 }
 
-void CheckConnection::send(Chain&& plain) {
-  if (!secure_) return core_.reactor.send(socket_, std::move(plain));
-  Chain cipher;
-  secure_->session.send(core_.reactor.blocks(), std::move(plain), cipher);
-  core_.reactor.send(socket_, std::move(cipher));
-}
+void CheckConnection::send(Chain&& plain) { transport_.send(core_.reactor, std::move(plain)); }
 
 CheckConnection::Ending CheckConnection::on_received(Slice bytes) {
-  return secure_ ? take_cipher(std::move(bytes)) : take_plain(std::move(bytes));
+  return transport_.secure ? take_cipher(std::move(bytes)) : take_plain(std::move(bytes));
 }
 
 CheckConnection::Ending CheckConnection::take_cipher(Slice bytes) {
-  wire::TlsSession& session = secure_->session;
   Chain plain;
-  Chain cipher;
-  const auto status = session.receive(core_.reactor.blocks(), std::move(bytes), plain, cipher);
-  if (!cipher.empty()) core_.reactor.send(socket_, std::move(cipher));
-  if (status == wire::TlsSession::Status::failed) return on_failed(session.cause());
-  if (stage_ == Stage::securing && session.handshake_done()) {
+  const Transport::Received received = transport_.decrypt(core_.reactor, std::move(bytes), plain);
+  if (received.status == Transport::Status::failed) return on_failed(received.cause);
+  if (received.secured) {
     if (Ending ending = begin_asking()) return ending;
   }
   while (!plain.empty()) {
     if (Ending ending = take_plain(plain.pop_front())) return ending;
   }
-  return status == wire::TlsSession::Status::finished ? on_peer_finished() : Ending{};
+  return received.status == Transport::Status::finished ? on_peer_finished() : Ending{};
 }
 
 CheckConnection::Ending CheckConnection::take_plain(Slice bytes) {

@@ -7,9 +7,9 @@
 #include <memory>
 #include <optional>
 
-#include "gate/backend_connection.h"
 #include "gate/check_facts.h"
 #include "gate/core.h"
+#include "gate/transport.h"
 #include "wire/h2.h"
 
 namespace ebb::gate {
@@ -44,7 +44,7 @@ class CheckConnection final : public wire::H2Listener {
   Ending on_peer_finished();
   Ending on_failed(base::Cause cause);
   CheckResult on_timeout() const;
-  reactor::SocketId socket() const { return socket_; }
+  reactor::SocketId socket() const { return transport_.socket; }
 
  private:
   enum class Stage : std::uint8_t { connecting, securing, asking };
@@ -72,9 +72,8 @@ class CheckConnection final : public wire::H2Listener {
   Core& core_;
   std::shared_ptr<const CheckTarget> target_;
   base::Address address_;
-  reactor::SocketId socket_;
+  Transport transport_;
   Stage stage_ = Stage::connecting;
-  std::unique_ptr<SecureBackendLayer> secure_;
   std::unique_ptr<wire::H2Session> h2_;
   base::Chain input_;  // HTTP/1: a partial head
   Ending ending_;      // HTTP/2: what the frames have said

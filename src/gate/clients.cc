@@ -23,7 +23,6 @@ using base::Slice;
 using reactor::CloseMode;
 using reactor::Receive;
 using wire::Parsed;
-using wire::TlsSession;
 
 void Clients::step(ClientConnection& client, Event event) {
   if (!client.life.step(event)) broken_.add(core_, client.self);
@@ -61,38 +60,23 @@ void Clients::on_received(Handle handle, Slice bytes) {
 
 void Clients::take_bytes(ClientConnection& client, Slice bytes) {
   if (client.secure == nullptr) return take_plain(client, std::move(bytes));
+  const bool held = client.held() > 0;
+  if (!client.secure->session.handshake_done()) client.spoke = true;
+  const auto replies = client.life.is(State::lingering) ? Transport::Replies::dropped : Transport::Replies::sent;
   Chain plain;
-  const bool held = client.secure->session.held() > 0;
-  const bool open = take_cipher(client, std::move(bytes), plain);
+  const Transport::Received received = client.decrypt(core_.reactor, std::move(bytes), plain, replies);
+  core_.counters.client_bytes_out += received.replied;
+  if (received.status == Transport::Status::failed) return tls_failed(client, received.cause);
+  if (received.secured) secured(client);
   while (!plain.empty() && !client.life.ended()) take_plain(client, plain.pop_front());
-  if (!open && !client.life.ended()) return on_peer_finished(client.self);
+  if (received.status == Transport::Status::finished && !client.life.ended()) return on_peer_finished(client.self);
   // What was held has left with these bytes, and the kernel may have taken it at once.
-  if (held && unsent(client) == 0) on_drained(client.self);
+  if (held && client.unsent(core_.reactor) == 0) on_drained(client.self);
 }
 
-// Decrypts into `plain`. False when no more will come: close_notify, or a failure (the connection is then closed).
-bool Clients::take_cipher(ClientConnection& client, Slice bytes, Chain& plain) {
-  Chain cipher;
-  const bool was_done = client.secure->session.handshake_done();
-  if (!was_done) client.spoke = true;
-  const TlsSession::Status status =
-      client.secure->session.receive(core_.reactor.blocks(), std::move(bytes), plain, cipher);
-  bool reads = true;
-  if (client.life.is(State::lingering)) cipher.clear();  // our side is finished: an alert has no way out
-  if (!cipher.empty()) {
-    core_.counters.client_bytes_out += cipher.bytes();
-    reads = client.secure->replies.within_limit(cipher.bytes(), unsent(client));
-    core_.reactor.send(client.socket, std::move(cipher));
-  }
-  if (status == TlsSession::Status::failed || !reads) {
-    plain.clear();
-    const Cause cause = reads ? client.secure->session.cause() : Cause::client_tls_failed;
-    if (client.exchange) core_.exchanges->on_client_left(client.exchange, cause);
-    close(client.self, cause, CloseMode::flush);
-    return false;
-  }
-  if (!was_done && client.secure->session.handshake_done()) secured(client);
-  return status != TlsSession::Status::finished;
+void Clients::tls_failed(ClientConnection& client, Cause cause) {
+  if (client.exchange) core_.exchanges->on_client_left(client.exchange, cause);
+  close(client.self, cause, CloseMode::flush);
 }
 
 void Clients::secured(ClientConnection& client) {
@@ -234,15 +218,7 @@ void Clients::refuse(ClientConnection& client, Cause cause, const char* why) {
 
 void Clients::send(ClientConnection& client, Chain&& plain) {
   if (client.life.ended()) return;
-  if (client.secure == nullptr) {
-    core_.counters.client_bytes_out += plain.bytes();
-    return core_.reactor.send(client.socket, std::move(plain));
-  }
-  Chain cipher;
-  if (held(client) == 0) client.secure->held_since = core_.reactor.now();
-  client.secure->session.send(core_.reactor.blocks(), std::move(plain), cipher);
-  core_.counters.client_bytes_out += cipher.bytes();
-  core_.reactor.send(client.socket, std::move(cipher));
+  core_.counters.client_bytes_out += client.send(core_.reactor, std::move(plain));
 }
 
 void Clients::add_head(Handle end, const wire::ResponseHead& head, bool request_whole, Chain& out) {
@@ -279,32 +255,24 @@ void Clients::flush(Handle end, Chain&& out) {
 
 std::size_t Clients::unsent(Handle end) {
   const ClientConnection* client = find(end);
-  return client == nullptr ? 0 : unsent(*client);
+  return client == nullptr ? 0 : client->unsent(core_.reactor);
 }
 
 bool Clients::stuck(Handle end, std::size_t share) {
   const ClientConnection* client = find(end);
-  return client != nullptr && waits_too_much(unsent(*client), output_memory(*client), share);
+  return client != nullptr &&
+         waits_too_much(client->unsent(core_.reactor), client->output_memory(core_.reactor), share);
 }
 
 std::size_t Clients::memory(const ClientConnection& client) const {
   const std::size_t of_streams =
       client.h2 ? client.h2->codec.held() + client.h2->charge.bytes() + core_.h2_clients->early_memory(client) : 0;
-  return output_memory(client) + client.input.held() + of_streams;
+  return client.output_memory(core_.reactor) + client.input.held() + of_streams;
 }
 
 base::Backlog Clients::backlog(Handle end) {
   const ClientConnection* client = find(end);
-  return client == nullptr ? base::Backlog{} : backlog(*client);
-}
-
-base::Backlog Clients::backlog(const ClientConnection& client) const {
-  base::Backlog backlog = core_.reactor.backlog(client.socket);
-  if (const std::size_t waits = held(client); waits > 0) {
-    backlog.bytes += waits;
-    backlog.moved = std::max(backlog.moved, client.secure->held_since);
-  }
-  return backlog;
+  return client == nullptr ? base::Backlog{} : client->backlog(core_.reactor);
 }
 
 // Bytes that wait already come before those in the kernel.
@@ -316,7 +284,7 @@ void Clients::receive(Handle end, Receive mode) {
 
 reactor::SocketId Clients::bare_socket(Handle end) {
   EBB_FIND(client, find(end), {});
-  return client.secure == nullptr && client.input.empty() ? client.socket : reactor::SocketId{};
+  return client.input.empty() ? client.bare_socket() : reactor::SocketId{};
 }
 
 std::size_t Clients::answer(Handle end, const OwnAnswer& answer) {
@@ -370,10 +338,11 @@ void Clients::exchange_kept(ClientConnection& client) {
   if (client.finished && client.input.empty()) return close(client.self, Cause::client_closed, CloseMode::flush);
   arm_after_exchange(client, core_.timeouts().client_idle);
   // A client that asks and does not read gets no more answers until it has taken those that wait.
-  client.backed_up = unsent(client) > copy_bytes_max && stuck(client.self, core_.reactor.blocks().share());
+  client.backed_up =
+      client.unsent(core_.reactor) > copy_bytes_max && stuck(client.self, core_.reactor.blocks().share());
   // TLS may need more of the client's bytes before it can send.
   if (client.backed_up)
-    return core_.reactor.receive(client.socket, held(client) > 0 ? Receive::watchful : Receive::paused);
+    return core_.reactor.receive(client.socket, client.held() > 0 ? Receive::watchful : Receive::paused);
   await_request(client);
 }
 
@@ -412,13 +381,6 @@ void Clients::part(ClientConnection& client, Cause cause) {
   linger(client);
 }
 
-void Clients::notify_end(ClientConnection& client) {
-  if (client.secure == nullptr || !client.secure->session.handshake_done()) return;
-  Chain cipher;
-  client.secure->session.close_notify(core_.reactor.blocks(), cipher);
-  if (!cipher.empty()) core_.reactor.send(client.socket, std::move(cipher));
-}
-
 base::Chain Clients::early_bytes(Handle end) {
   EBB_FIND(client, find(end), {});
   return std::move(client.input);
@@ -432,24 +394,17 @@ bool Clients::finished(Handle end) {
 
 void Clients::finish(Handle end) {
   EBB_FIND(client, find(end));
-  finish(client);
-}
-
-// With plaintext held within TLS an end would come before it: the tunnel's own time-out ends that.
-void Clients::finish(ClientConnection& client) {
-  if (held(client) > 0) return;
-  notify_end(client);
-  core_.reactor.finish(client.socket);
+  client.finish(core_.reactor);
 }
 
 void Clients::linger(ClientConnection& client) {
   if (client.finished) return close(client.self, client.parts_by, CloseMode::flush);
-  notify_end(client);
+  client.notify_end(core_.reactor);
   await_fin(client);
 }
 
 void Clients::await_fin(ClientConnection& client) {
-  if (held(client) > 0) return close(client.self, client.parts_by, CloseMode::reset);
+  if (client.held() > 0) return close(client.self, client.parts_by, CloseMode::reset);
   client.input.clear();
   core_.reactor.finish(client.socket);
   arm_after_exchange(client, linger_time);
@@ -459,14 +414,14 @@ void Clients::await_fin(ClientConnection& client) {
 // The exchange is over for us, but the client may still be reading the end of the response.
 // Asking for more does not prolong its time to read: only what it takes does.
 void Clients::arm_after_exchange(ClientConnection& client, base::Duration once_sent) {
-  const base::Backlog waits = backlog(client);
+  const base::Backlog waits = client.backlog(core_.reactor);
   client.answer_waits = waits.bytes > 0;
   if (!client.answer_waits) return core_.arm(client.timer, once_sent);
   core_.reactor.timers().arm(client.timer, waits.moved + core_.timeouts().client_write);
 }
 
 bool Clients::still_reads(ClientConnection& client) {
-  const base::Backlog waits = backlog(client);
+  const base::Backlog waits = client.backlog(core_.reactor);
   const base::Instant limit = waits.moved + core_.timeouts().client_write;
   if (waits.bytes == 0 || core_.reactor.now() >= limit) return false;
   core_.reactor.timers().arm(client.timer, limit);
@@ -483,10 +438,10 @@ void Clients::close(Handle handle, Cause cause, CloseMode mode) {
   ClientConnection* client = connections_.find(handle);
   if (client == nullptr || client->life.ended()) return;
   // What is held within TLS has no way out any more: without it the last answer must not look whole.
-  if (held(*client) > 0) mode = CloseMode::reset;
+  if (client->held() > 0) mode = CloseMode::reset;
   // close_notify vouches for what was sent: a connection that is cut short must not get it.
   const bool polite = mode == CloseMode::flush && base::facts(cause).fault == Side::none;
-  if (polite && !client->life.is(State::lingering)) notify_end(*client);
+  if (polite && !client->life.is(State::lingering)) client->notify_end(core_.reactor);
   log_greeting(*client, cause);
   step(*client, Event::ended);
   client->timer.disarm();
@@ -572,14 +527,15 @@ void Clients::on_timer(Handle handle) {
     case State::handshaking: return close(handle, Cause::client_tls_timeout, CloseMode::drop);
     case State::idle: {
       if (still_reads(*client)) return;
-      const bool stuck = unsent(*client) > 0;
+      const bool stuck = client->unsent(core_.reactor) > 0;
       return close(handle, stuck ? Cause::client_write_timeout : Cause::client_idle_timeout,
                    stuck ? CloseMode::reset : CloseMode::flush);
     }
     case State::reading: return refuse(*client, Cause::client_head_timeout, "the request head did not arrive in time");
     case State::lingering:
       if (still_reads(*client)) return;
-      return close(handle, unsent(*client) > 0 ? Cause::client_write_timeout : client->parts_by, CloseMode::drop);
+      return close(handle, client->unsent(core_.reactor) > 0 ? Cause::client_write_timeout : client->parts_by,
+                   CloseMode::drop);
     case State::multiplexing: return core_.h2_clients->on_timer(*client);
     case State::serving:
     case State::tunnelling:

@@ -12,7 +12,7 @@
 #include "gate/front.h"
 #include "gate/h2_client_session.h"
 #include "gate/idle_clients.h"
-#include "gate/tls_replies.h"
+#include "gate/transport.h"
 #include "lifecycle/client_connection.h"
 #include "wire/client_hello.h"
 #include "wire/h1_body.h"
@@ -35,16 +35,7 @@ struct OpenListener {
       std::make_shared<WaitingClients>();  // stays with the listener over configurations
 };
 
-struct SecureLayer {
-  explicit SecureLayer(std::shared_ptr<const wire::ServerContext> with) : context(std::move(with)), session(*context) {}
-  std::shared_ptr<const wire::ServerContext> context;  // the one it began with: a new certificate does not disturb it
-  wire::TlsSession session;
-  TlsReplies replies;
-  base::Instant held_since{};  // output that waits for the rest of the client's message, see TlsSession::held()
-};
-
-struct ClientConnection {
-  reactor::SocketId socket;
+struct ClientConnection : Transport {
   base::Handle self;
   base::Handle exchange;  // HTTP/1, while serving or tunnelling
   base::Address peer;     // who the client is: the hop before us, or whom that hop speaks for
@@ -67,7 +58,6 @@ struct ClientConnection {
   base::Instant changed;                       // its state, last
   std::unique_ptr<base::Address> destination;  // what the client connected to, if a hop before us has said so
   std::shared_ptr<OpenListener> listener;
-  std::unique_ptr<SecureLayer> secure;
   std::unique_ptr<H2ClientSession> h2;
   base::Chain input;                       // received, not consumed: a partial head, or pipelined requests
   wire::BodyReader body;                   // HTTP/1: of the request in hand
@@ -112,17 +102,6 @@ class Clients : public Front {
   void send(ClientConnection& client, base::Chain&& plain);
   // All is said on both sides: we finish, and wait for the client to do so.
   void part(ClientConnection& client, base::Cause cause);
-  static std::size_t held(const ClientConnection& client) {
-    return client.secure == nullptr ? 0 : client.secure->session.held();
-  }
-  // Memory of its output, with what is held within TLS.
-  std::size_t output_memory(const ClientConnection& client) const {
-    return core_.reactor.held(client.socket) + (client.secure == nullptr ? 0 : client.secure->session.held_memory());
-  }
-  base::Backlog backlog(const ClientConnection& client) const;
-  std::size_t unsent(const ClientConnection& client) const {
-    return core_.reactor.unsent(client.socket) + held(client);
-  }
   // Memory that the connection itself holds, without its exchanges.
   std::size_t memory(const ClientConnection& client) const;
   void close(base::Handle client, base::Cause cause, reactor::CloseMode mode);
@@ -176,14 +155,12 @@ class Clients : public Front {
   void speak_h2(ClientConnection& client);
   static wire::Preface preface_of(ClientConnection& client);
   void begin_h2(ClientConnection& client);
-  bool take_cipher(ClientConnection& client, base::Slice bytes, base::Chain& plain);
+  void tls_failed(ClientConnection& client, base::Cause cause);
   void read_head(ClientConnection& client);
   void take_body(ClientConnection& client, base::Chain& bytes);
   void refuse(ClientConnection& client, base::Cause cause, const char* why);
   std::size_t send_own(ClientConnection& client, const OwnAnswer& answer, bool keep);
   void queue(ClientConnection& client);
-  void notify_end(ClientConnection& client);
-  void finish(ClientConnection& client);
   void exchange_kept(ClientConnection& client);
   void await_request(ClientConnection& client);
   void exchange_last(ClientConnection& client, bool request_whole);

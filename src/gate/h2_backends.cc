@@ -527,7 +527,7 @@ void H2Backends::schedule(BackendConnection& connection) {
 void H2Backends::send_now(BackendConnection& connection) {
   connection.h2->scheduled = false;
   send_frames(
-      core_, connection.h2->codec, [&] { return core_.backends->unsent(connection); },
+      core_, connection.h2->codec, [&] { return connection.unsent(core_.reactor); },
       [&](Chain&& out) { core_.backends->send(connection, std::move(out)); });
 }
 

@@ -481,7 +481,7 @@ void H2Clients::schedule(ClientConnection& client) {
 void H2Clients::send_now(ClientConnection& client) {
   client.h2->scheduled = false;
   send_frames(
-      core_, client.h2->codec, [&] { return core_.clients->unsent(client); },
+      core_, client.h2->codec, [&] { return client.unsent(core_.reactor); },
       [&](Chain&& out) { core_.clients->send(client, std::move(out)); });
   note_backlog(client);
 }
@@ -494,8 +494,8 @@ void H2Clients::note_backlog(ClientConnection& client) {
   if (client.life.ended()) return;
   const std::size_t heads = session.codec.heads_held();
   session.charge.set(heads + session.codec.control_held());
-  const base::Backlog waits = core_.clients->backlog(client);
-  const bool full = heads > waiting_heads_max && waits.bytes >= output_high_water && core_.clients->held(client) == 0;
+  const base::Backlog waits = client.backlog(core_.reactor);
+  const bool full = heads > waiting_heads_max && waits.bytes >= output_high_water && client.held() == 0;
   if (full != std::exchange(session.paused, full)) {
     core_.reactor.receive(client.socket, full ? Receive::paused : Receive::watchful);
   }
@@ -536,7 +536,7 @@ void H2Clients::on_drained(ClientConnection& client) {
 
 void H2Clients::on_timer(ClientConnection& client) {
   if (core_.clients->still_reads(client)) return;
-  const bool stuck = core_.clients->unsent(client) > 0;
+  const bool stuck = client.unsent(core_.reactor) > 0;
   if (stuck) return core_.clients->close(client.self, Cause::client_write_timeout, CloseMode::reset);
   if (client.h2->exchanges > 0) return;
   end_idle(client, client.h2->going_away ? Cause::shutdown : Cause::client_idle_timeout);
