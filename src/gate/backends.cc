@@ -350,8 +350,8 @@ void Backends::take_plain(BackendConnection& connection, base::Slice bytes) {
     return core_.tunnel->on_backend_bytes(exchange, std::move(bytes));
   }
   connection.answer.heard = true;
-  core_.response_path->on_heard(exchange);
   connection.input.push(std::move(bytes));
+  core_.response_path->on_heard(exchange);
   if (connection.answer.has_head || read_heads(connection)) read_body(connection);
 }
 
@@ -494,13 +494,15 @@ bool Backends::end_broken() {
     BackendConnection* connection = connections_.find(handle);
     if (connection != nullptr && !connection->life.ended()) fail(*connection, Cause::internal);
   }
-  return !all.empty();
+  return core_.h2_backends->end_broken() || !all.empty();
 }
 
 void Backends::bury() {
   for (const Handle handle : dead_) {
     const BackendConnection* connection = connections_.find(handle);
-    if (connection == nullptr) continue;
+    EBB_ASSERT(connection != nullptr && connection->life.ended());
+    EBB_ASSERT(!connection->timer.armed() && connection->input.empty() && !connection->linked());
+    EBB_ASSERT(connection->h2 == nullptr || connection->h2->busy() == 0);
     const Handle endpoint = connection->endpoint;
     connections_.erase(handle);
     core_.endpoints->settle(endpoint);

@@ -113,12 +113,12 @@ void Clients::take_plain(ClientConnection& client, Slice bytes) {
         take_body(client, rest);
         // Refused midway: the rest is thrown away, and so is what follows. Unread, it would make a reset of the close,
         // which destroys the answer (RFC 9112 9.6).
-        if (client.life.is(State::lingering)) return;
+        if (client.life.is(State::lingering) || client.life.ended()) return;
         client.input.push(std::move(rest));
       } else {
         client.input.join(std::move(bytes));
       }
-      if (client.input.empty() || client.life.ended()) return;
+      if (client.input.empty()) return;
       // What lies behind this request waits; the rest of it stays in the kernel.
       core_.reactor.receive(client.socket, Receive::paused);
       if (client.life.is(State::idle) && !client.backed_up) queue(client);  // its last bytes have ended the exchange
@@ -601,11 +601,17 @@ bool Clients::end(Handle handle, Cause cause) {
 bool Clients::end_broken() {
   const std::vector<Handle> all = broken_.take();
   for (const Handle handle : all) end(handle, Cause::internal);
-  return !all.empty();
+  return core_.h2_clients->end_broken() || !all.empty();
 }
 
 void Clients::bury() {
-  for (const Handle handle : dead_) connections_.erase(handle);
+  for (const Handle handle : dead_) {
+    const ClientConnection* client = connections_.find(handle);
+    EBB_ASSERT(client != nullptr && client->life.ended());
+    EBB_ASSERT(!client->timer.armed() && client->input.empty() && client->waiting == nullptr);
+    EBB_ASSERT(client->h2 == nullptr || client->h2->streams.empty());
+    connections_.erase(handle);
+  }
   dead_.clear();
 }
 

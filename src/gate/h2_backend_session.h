@@ -41,7 +41,6 @@ class H2BackendSession final : public wire::H2Listener {
   lifecycle::Silence silence;
   base::Instant opened{};
   base::Instant idle_since{};
-  bool ready = false;
   std::optional<base::Cause> retired;  // no new streams, and why; it closes by this when it has none
   bool scheduled = false;
 

@@ -22,6 +22,7 @@ using reactor::CloseMode;
 using reactor::Receive;
 using wire::H2Session;
 using wire::StreamId;
+using StreamState = lifecycle::BackendStreamLife::State;
 
 namespace {
 
@@ -32,6 +33,9 @@ constexpr std::size_t waiting_max = 100;
 constexpr std::uint32_t stream_window = std::uint32_t{32} << 10;
 // Unsent payload of one call above this stops its client.
 constexpr std::size_t call_high_water = std::size_t{64} << 10;
+
+// The endpoint's SETTINGS are there.
+bool serves(const BackendConnection& connection) { return connection.life.is(BackendState::multiplexing); }
 
 }  // namespace
 
@@ -53,6 +57,19 @@ void H2BackendSession::on_stream_drained(StreamId stream) {
   if (const Handle half = half_of(streams, stream)) owner_.on_stream_drained(half);
 }
 
+// A stream that is over is of no use to anybody from here on.
+void H2Backends::step(BackendStream& call, Event event) {
+  const bool waited = call.life.is(StreamState::waiting);
+  if (!call.life.step(event)) return broken_.add(core_, call.self);
+  if (!call.life.ended()) return;
+  dead_.push_back(call.self);
+  call.exchange = {};
+  EBB_FIND(connection, core_.backends->find(call.connection));
+  if (call.id != 0) connection.h2->streams.erase(call.id);
+  if (waited) std::erase(connection.h2->waiting, call.self);
+  if (connection.h2->busy() == 0 && !connection.life.ended()) rest(connection);
+}
+
 Handle H2Backends::lease(EndpointState& endpoint, Handle exchange, bool look) {
   while (BackendConnection* connection = with_room(endpoint)) {
     if (look && core_.reactor.peer_gone(connection->socket)) {
@@ -68,6 +85,7 @@ Handle H2Backends::lease(EndpointState& endpoint, Handle exchange, bool look) {
     core_.counters.backend_reused += 1;
     BackendStream& call = add_call(*connection, exchange);
     call.reused = true;
+    step(call, Event::admitted);
     return call.self;
   }
   return {};
@@ -78,7 +96,8 @@ BackendConnection* H2Backends::with_room(EndpointState& endpoint) {
     BackendConnection* connection = core_.backends->find(handle);
     if (connection == nullptr) continue;
     const H2BackendSession& session = *connection->h2;
-    if (session.ready && !session.retired && session.busy() < connection->streams_max && session.codec.may_open()) {
+    if (serves(*connection) && !session.retired && session.busy() < connection->streams_max &&
+        session.codec.may_open()) {
       return connection;
     }
   }
@@ -90,7 +109,7 @@ BackendConnection* H2Backends::connecting(EndpointState& endpoint) {
     BackendConnection* connection = core_.backends->find(handle);
     if (connection == nullptr) continue;
     const H2BackendSession& session = *connection->h2;
-    if (!session.ready && !session.retired && session.busy() < waiting_max) return connection;
+    if (!serves(*connection) && !session.retired && session.busy() < waiting_max) return connection;
   }
   return nullptr;
 }
@@ -160,14 +179,14 @@ void H2Backends::on_received(BackendConnection& connection, Slice bytes) {
   if (connection.life.ended()) return;
   for (std::size_t i = 0; i < session.touched.size(); ++i) {
     const BackendStream* call = calls_.find(session.touched[i]);
-    if (call != nullptr && !call->over) core_.response_path->on_moved(call->exchange);
+    if (call != nullptr && !call->life.ended()) core_.response_path->on_moved(call->exchange);
   }
   session.touched.clear();
   if (status == H2Session::Status::failed) {
     send_now(connection);
     return core_.backends->close(connection.self, session.codec.cause(), CloseMode::flush);
   }
-  if (!session.ready && session.codec.settings_received()) begin_serving(connection);
+  if (connection.life.is(BackendState::leased) && session.codec.settings_received()) begin_serving(connection);
   if (session.retired && session.busy() == 0) {
     return core_.backends->close(connection.self, *session.retired, CloseMode::flush);
   }
@@ -176,7 +195,6 @@ void H2Backends::on_received(BackendConnection& connection, Slice bytes) {
 
 void H2Backends::begin_serving(BackendConnection& connection) {
   H2BackendSession& session = *connection.h2;
-  session.ready = true;
   core_.backends->multiplexed(connection);
   // SETTINGS that allow no stream at all, or a GOAWAY with them: another connection would hardly get more, so that the
   // endpoint has failed these tries. Else they would open one after the other, for ever.
@@ -187,8 +205,9 @@ void H2Backends::begin_serving(BackendConnection& connection) {
   waiting.swap(session.waiting);
   for (const Handle handle : waiting) {
     BackendStream* call = calls_.find(handle);
-    if (call == nullptr || call->over) continue;
+    if (call == nullptr || call->life.ended()) continue;
     if (session.codec.may_open()) {
+      step(*call, Event::admitted);
       core_.attempts->on_leased(call->exchange, *this, handle);
       continue;
     }
@@ -251,7 +270,7 @@ void H2Backends::flush(Handle end, Chain&& out) {
 
 std::size_t H2Backends::unsent(Handle end) {
   const BackendStream* call = calls_.find(end);
-  if (call == nullptr || call->over || call->id == 0) return 0;
+  if (call == nullptr || call->life.ended() || call->id == 0) return 0;
   EBB_FIND(connection, core_.backends->find(call->connection), 0);
   return connection.h2->codec.unsent(call->id);
 }
@@ -271,14 +290,14 @@ bool H2Backends::stuck(Handle end, std::size_t share) {
 
 std::size_t H2Backends::memory(Handle end) {
   const BackendStream* call = calls_.find(end);
-  if (call == nullptr || call->over || call->id == 0) return 0;
+  if (call == nullptr || call->life.ended() || call->id == 0) return 0;
   EBB_FIND(connection, core_.backends->find(call->connection), 0);
   return connection.h2->codec.held(call->id);
 }
 
 base::Backlog H2Backends::backlog(Handle end) {
   const BackendStream* call = calls_.find(end);
-  if (call == nullptr || call->over || call->id == 0) return {};
+  if (call == nullptr || call->life.ended() || call->id == 0) return {};
   EBB_FIND(connection, core_.backends->find(call->connection), {});
   const base::Backlog left = connection.h2->codec.backlog(call->id);
   return {left.bytes, std::max(left.moved, call->waits_since)};
@@ -328,7 +347,7 @@ void H2Backends::release(Handle end, bool keep) {
 
 void H2Backends::cancel(Handle end, Cause cause) {
   BackendStream* call = calls_.find(end);
-  if (call == nullptr || call->over) return;
+  if (call == nullptr || call->life.ended()) return;
   EBB_FIND(connection, core_.backends->find(call->connection));
   if (call->id != 0) {
     connection.h2->codec.reset(call->id, cause == Cause::completed ? Cause::cancelled : cause);
@@ -339,19 +358,19 @@ void H2Backends::cancel(Handle end, Cause cause) {
 
 bool H2Backends::hand_over(Handle end, Handle exchange) {
   BackendStream* call = calls_.find(end);
-  if (call == nullptr || call->over) return false;
+  if (call == nullptr || call->life.ended()) return false;
   call->exchange = exchange;
   return true;
 }
 
 void H2Backends::become_tunnel(Handle end) {
   EBB_FIND(call, calls_.find(end));
-  call.tunnel = true;
+  step(call, Event::upgraded);
 }
 
 void H2Backends::finish(Handle end) {
   EBB_FIND(call, calls_.find(end));
-  call.finished = true;
+  if (!call.life.is(StreamState::finished)) step(call, Event::finished);
   EBB_FIND(connection, core_.backends->find(call.connection));
   connection.h2->codec.finish(call.id, {});
   schedule(connection);
@@ -361,7 +380,7 @@ void H2Backends::close_tunnel(Handle end, Cause cause) {
   EBB_FIND(call, calls_.find(end));
   if (cause == Cause::tunnel_closed) {
     finish(end);
-  } else if (call.finished && cause == Cause::drain_deadline) {
+  } else if (call.life.is(StreamState::finished) && cause == Cause::drain_deadline) {
     EBB_FIND(connection, core_.backends->find(call.connection));
     connection.h2->codec.reset(call.id, Cause::completed);  // behind what is still to be sent
   } else {
@@ -377,11 +396,13 @@ void H2Backends::on_response(H2BackendSession& session, Handle handle, const wir
   const bool switching = head.status == 200 && !call.upgrade_key.empty();
   const bool whole = !head.interim() && head.framing == wire::Framing::none;  // of a tunnel: its half has ended
   core_.response_path->on_head(call.exchange, switching ? as_switching(call, head) : head);
-  if (whole && !call.over) end_response(call, {});
+  if (whole && !call.life.ended()) end_response(call, {});
 }
 
 void H2Backends::end_response(const BackendStream& call, std::string_view trailers) {
-  if (call.tunnel) return core_.tunnel->on_backend_finished(call.exchange);
+  if (lifecycle::BackendStreamLife::tunnels(call.life.state())) {
+    return core_.tunnel->on_backend_finished(call.exchange);
+  }
   core_.response_path->on_whole(call.exchange, trailers);
 }
 
@@ -405,7 +426,9 @@ void H2Backends::on_payload(H2BackendSession& session, Handle handle, Slice byte
   call.unconsumed += bytes.size();
   session.touched.push_back(handle);
   core_.response_path->on_heard(call.exchange);
-  if (call.tunnel) return core_.tunnel->on_backend_bytes(call.exchange, std::move(bytes));
+  if (lifecycle::BackendStreamLife::tunnels(call.life.state())) {
+    return core_.tunnel->on_backend_bytes(call.exchange, std::move(bytes));
+  }
   core_.response_path->on_payload(call.exchange, bytes, 0, bytes.size());
 }
 
@@ -427,21 +450,13 @@ void H2Backends::on_stream_drained(Handle handle) {
 }
 
 void H2Backends::forget(BackendStream& call) {
-  if (std::exchange(call.over, true)) return;
-  dead_.push_back(call.self);
-  EBB_FIND(connection, core_.backends->find(call.connection));
-  if (call.id != 0) {
-    connection.h2->streams.erase(call.id);
-  } else {
-    std::erase(connection.h2->waiting, call.self);
-  }
-  if (connection.h2->busy() == 0 && !connection.life.ended()) rest(connection);
+  if (!call.life.ended()) step(call, Event::ended);
 }
 
 // Nothing runs on it: it may close, if it has lived long enough or is no longer wanted.
 void H2Backends::rest(BackendConnection& connection) {
   connection.h2->idle_since = core_.reactor.now();
-  if (connection.h2->ready) arm(connection);
+  if (serves(connection)) arm(connection);
   schedule(connection);
 }
 
@@ -455,7 +470,7 @@ void H2Backends::arm(BackendConnection& connection) {
 void H2Backends::on_timer(BackendConnection& connection) {
   H2BackendSession& session = *connection.h2;
   const base::Instant now = core_.reactor.now();
-  if (!session.ready) {
+  if (!serves(connection)) {
     if (session.busy() > 0 && core_.backends->may_take_longer(connection)) return;
     return core_.backends->close(connection.self, Cause::backend_connect_timeout);
   }
@@ -501,7 +516,7 @@ void H2Backends::on_closed(BackendConnection& connection, Cause cause) {
   for (const auto& [id, handle] : session.streams) all.push_back(handle);
   for (const Handle handle : all) {
     BackendStream* call = calls_.find(handle);
-    if (call == nullptr || call->over) continue;
+    if (call == nullptr || call->life.ended()) continue;
     const Handle exchange = call->exchange;
     const Delivery delivery = lifecycle::delivery(connection.delivered, call->begins_at);
     forget(*call);
@@ -539,7 +554,7 @@ bool H2Backends::send_scheduled() {
     for (const Handle handle : turn) {
       BackendConnection* connection = core_.backends->find(handle);
       if (connection == nullptr || connection->life.ended()) continue;
-      const bool established = connection->h2->ready || connection->life.is(BackendState::leased);
+      const bool established = serves(*connection) || connection->life.is(BackendState::leased);
       if (!established) {
         connection->h2->scheduled = false;
         continue;
@@ -550,6 +565,18 @@ bool H2Backends::send_scheduled() {
     }
   }
   return true;
+}
+
+bool H2Backends::end_broken() {
+  const std::vector<Handle> all = broken_.take();
+  for (const Handle handle : all) {
+    const BackendStream* call = calls_.find(handle);
+    if (call == nullptr || call->life.ended()) continue;
+    const Handle exchange = call->exchange;
+    cancel(handle, Cause::internal);
+    core_.attempts->on_backend_failed(exchange, Cause::internal, Delivery::unknown);
+  }
+  return !all.empty();
 }
 
 void H2Backends::bury() {

@@ -9,6 +9,7 @@
 
 #include "gate/backends.h"
 #include "gate/h2_backend_session.h"
+#include "lifecycle/backend_stream.h"
 
 namespace ebb::gate {
 
@@ -16,15 +17,13 @@ struct BackendStream {
   base::Handle self;
   base::Handle connection;
   base::Handle exchange;
-  wire::StreamId id = 0;       // 0: no stream yet
+  lifecycle::BackendStreamMachine life;
+  wire::StreamId id = 0;       // of the codec; 0: the request has not begun
   std::size_t unconsumed = 0;  // received, and its window not opened again yet
   bool reused = false;
   base::Instant waits_since{};  // what was to be sent, after nothing had been
   std::uint64_t begins_at = 0;  // bytes of the connection that went before it, or fewer
-  bool tunnel = false;
-  bool finished = false;    // of a tunnel: our half has ended
-  bool over = false;        // forgotten: only to be buried
-  std::string upgrade_key;  // Sec-WebSocket-Key of an upgrade that became an extended CONNECT
+  std::string upgrade_key;      // Sec-WebSocket-Key of an upgrade that became an extended CONNECT
 };
 
 class H2Backends : public Back {
@@ -71,6 +70,8 @@ class H2Backends : public Back {
   // No new streams on its connections; those without any are closed.
   void retire(EndpointState& endpoint, base::Cause cause);
   bool send_scheduled();
+  // Those whose machine had no row for what happened.
+  bool end_broken();  // false: there were none
   void bury();
 
   // From the session, inside on_received() and send_scheduled().
@@ -81,6 +82,9 @@ class H2Backends : public Back {
   void on_stream_drained(base::Handle call);
 
  private:
+  using Event = lifecycle::BackendStreamLife::Event;
+
+  void step(BackendStream& call, Event event);
   BackendStream& add_call(BackendConnection& connection, base::Handle exchange);
   void make_session(BackendConnection& connection);
   BackendConnection* with_room(EndpointState& endpoint);
@@ -100,6 +104,7 @@ class H2Backends : public Back {
   base::SlotMap<BackendStream> calls_;
   std::vector<base::Handle> scheduled_;
   std::vector<base::Handle> dead_;
+  Broken broken_;
   std::string text_;  // of the head in hand, reused
 };
 

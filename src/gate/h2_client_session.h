@@ -7,6 +7,13 @@ namespace ebb::gate {
 
 class H2Clients;
 
+// Our GOAWAY, in its two steps (RFC 9113 6.8).
+enum class Farewell : std::uint8_t {
+  none,
+  warned,     // streams that are on their way are served still
+  last_named  // and the client knows the last that is
+};
+
 class H2ClientSession final : public wire::H2Listener {
  public:
   H2ClientSession(H2Clients& owner, base::Handle client, const wire::H2Limits& limits, base::BlockPool& blocks)
@@ -22,7 +29,9 @@ class H2ClientSession final : public wire::H2Listener {
   // The PING went out behind the warning: whatever the client had sent before it read the warning has come by now, so
   // the last stream can be named (RFC 9113 6.8). Before that, a request on its way would end with no word said of it.
   void on_ping_answered() override {
-    if (going_away && !std::exchange(last_named, true)) codec.go_away(base::Cause::shutdown);
+    if (farewell != Farewell::warned) return;
+    farewell = Farewell::last_named;
+    codec.go_away(base::Cause::shutdown);
   }
   void on_response(wire::StreamId, const wire::ResponseHead&) override {}  // a server hears none
 
@@ -39,9 +48,11 @@ class H2ClientSession final : public wire::H2Listener {
   std::size_t answers_held = 0;  // without exchanges: what the codec held of answers when some last left
   bool scheduled = false;        // it has output to collect
   bool paused = false;           // too many heads wait for it to read: it is not read from either
-  bool going_away = false;       // the client was warned
-  bool last_named = false;       // and told which stream is the last that is served: it closes when it has none
-  bool client_leaves = false;    // it has sent GOAWAY: what runs is finished, then nothing more will come
+  Farewell farewell = Farewell::none;
+  bool client_leaves = false;  // it has sent GOAWAY: what runs is finished, then nothing more will come
+
+  // It closes when it has no stream.
+  bool outlived() const { return farewell == Farewell::last_named || client_leaves; }
 };
 
 }  // namespace ebb::gate

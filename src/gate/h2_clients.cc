@@ -22,6 +22,7 @@ using base::Chain;
 using base::Handle;
 using base::Slice;
 using State = lifecycle::ClientConnectionLife::State;
+using StreamState = lifecycle::ClientStreamLife::State;
 using reactor::CloseMode;
 using reactor::Receive;
 using wire::H2Session;
@@ -62,6 +63,15 @@ void H2ClientSession::on_stream_drained(StreamId stream) {
   if (const Handle half = half_of(streams, stream)) owner_.on_stream_drained(half);
 }
 
+// A stream that is over is of no use to anybody from here on.
+void H2Clients::step(ClientStream& stream, Event event) {
+  if (!stream.life.step(event)) return broken_.add(core_, stream.self);
+  if (!stream.life.ended()) return;
+  dead_.push_back(stream.self);
+  EBB_FIND(session, session_of(stream));
+  session.streams.erase(stream.id);
+}
+
 void H2Clients::begin(ClientConnection& client) {
   wire::H2Limits limits;
   limits.head = core_.head_limits();
@@ -92,16 +102,18 @@ void H2Clients::on_request(Handle client_handle, StreamId id, const wire::Reques
   if (client.life.ended()) return;  // by what was before it in the same bytes
   if (holds_too_many_heads(*client.h2)) return refuse_stream(client, id, head);
   ClientStream& stream = add_stream(client, id);
-  stream.whole = head.framing == wire::Framing::none;
-  stream.upgrade = !head.upgrade.empty();
+  if (head.framing == wire::Framing::none) step(stream, Event::request_whole);
+  if (!head.upgrade.empty()) stream.use = Use::handshake;
   if (misdirected(client, head.authority)) {
-    const std::size_t sent = answer(stream.self, own_answer(Cause::client_misdirected, head.method, stream.whole));
+    const std::size_t sent =
+        answer(stream.self, own_answer(Cause::client_misdirected, head.method, stream.request_whole()));
     return core_.records->refused(client, Cause::client_misdirected, &head, sent);
   }
   client.timer.disarm();
   core_.clients->has_work(client);
   client.h2->exchanges += 1;
-  const Handle exchange = core_.intake->begin(*this, stream.self, stream.upgrade ? as_upgrade(head) : head);
+  const Handle exchange =
+      core_.intake->begin(*this, stream.self, stream.use == Use::handshake ? as_upgrade(head) : head);
   stream.exchange = exchange;
   stream.head_held = core_.exchanges->find(exchange)->head_memory();
   client.h2->heads_held += stream.head_held;
@@ -165,6 +177,7 @@ void H2Clients::on_request_refused(Handle client_handle, StreamId id, Cause caus
   EBB_FIND(client, core_.clients->find(client_handle));
   if (client.life.ended()) return;
   ClientStream& stream = add_stream(client, id);
+  step(stream, Event::request_whole);  // the codec tells nothing more of it
   OwnAnswer refusal = own_answer(cause, wire::Method::other, false);
   refusal.words = why;
   const std::size_t sent = answer(stream.self, refusal);
@@ -173,11 +186,11 @@ void H2Clients::on_request_refused(Handle client_handle, StreamId id, Cause caus
 
 void H2Clients::on_payload(Handle handle, Slice bytes) {
   EBB_FIND(stream, streams_.find(handle));
-  if (stream.complete && !stream.exchange) return discard(stream, bytes.size());
+  if (stream.life.is(StreamState::discarding)) return discard(stream, bytes.size());
   stream.unconsumed += bytes.size();
-  if (stream.tunnel || stream.upgrade) {
+  if (stream.use != Use::request) {
     append_payload(core_.reactor.blocks(), stream.early, bytes, 0, bytes.size(), false);
-    if (stream.tunnel) return touch(stream);
+    if (stream.use == Use::tunnel) return touch(stream);
     return limit_early(stream);
   }
   if (!stream.exchange) return;
@@ -213,31 +226,31 @@ void H2Clients::touch(ClientStream& stream) {
 
 void H2Clients::pass_on(ClientStream& stream) {
   stream.touched = false;
-  if (!stream.tunnel) {
-    if (stream.exchange && !stream.over) core_.request_path->on_moved(stream.exchange);
+  if (stream.use != Use::tunnel) {
+    if (stream.exchange && !stream.life.ended()) core_.request_path->on_moved(stream.exchange);
     return;
   }
   const Handle self = stream.self;
   Chain bytes = std::move(stream.early);
   while (!bytes.empty()) {
     const ClientStream* still = streams_.find(self);
-    if (still == nullptr || still->over || !still->exchange) return;
+    if (still == nullptr || still->life.ended() || !still->exchange) return;
     core_.tunnel->on_client_bytes(still->exchange, bytes.pop_front());
   }
 }
 
 void H2Clients::on_whole(Handle handle, std::string_view trailers) {
   EBB_FIND(stream, streams_.find(handle));
-  stream.whole = true;
-  if (stream.complete && !stream.exchange) return forget(stream);
-  if (stream.tunnel) {
+  step(stream, Event::request_whole);
+  if (stream.life.ended()) return;  // nobody was interested any more
+  if (stream.use == Use::tunnel) {
     pass_on(stream);
     if (const ClientStream* still = streams_.find(handle); still != nullptr && still->exchange) {
       core_.exchanges->on_client_finished(still->exchange, true);
     }
     return;
   }
-  if (stream.exchange && !stream.upgrade) core_.request_path->on_whole(stream.exchange, trailers);
+  if (stream.exchange && stream.use == Use::request) core_.request_path->on_whole(stream.exchange, trailers);
 }
 
 // The response came before the whole request (RFC 9113 8.1). Some clients lose it when RST_STREAM comes while they
@@ -247,7 +260,7 @@ void H2Clients::discard(ClientStream& stream, std::size_t bytes) {
   EBB_FIND(client, core_.clients->find(stream.client));
   stream.discarded += bytes;
   schedule(client);
-  const bool patient = stream.discarded <= patience_bytes && !client.h2->going_away;
+  const bool patient = stream.discarded <= patience_bytes && client.h2->farewell == Farewell::none;
   if (patient) return client.h2->codec.consumed(stream.id, bytes);
   client.h2->codec.reset(stream.id, Cause::completed);  // behind what is still to be sent
   forget(stream);
@@ -279,16 +292,17 @@ ClientConnection* H2Clients::connection(Handle end) {
 void H2Clients::add_head(Handle end, const wire::ResponseHead& head, bool, Chain&) {
   EBB_FIND(stream, streams_.find(end));
   const bool empty = head.framing == wire::Framing::length && head.content_length == 0;
-  stream.complete = !head.interim() && head.status != 101 && (head.framing == wire::Framing::none || empty);
+  const bool complete = !head.interim() && head.status != 101 && (head.framing == wire::Framing::none || empty);
+  if (complete) step(stream, Event::response_whole);
   stream.counted = head.framing != wire::Framing::chunked;
   EBB_FIND(session, session_of(stream));
-  session.codec.respond(stream.id, head, stream.complete);
+  session.codec.respond(stream.id, head, complete);
 }
 
 // They cannot come instead of a body whose length is known.
 bool H2Clients::takes_trailers(Handle end) {
   const ClientStream* stream = streams_.find(end);
-  return stream != nullptr && !stream->counted && !stream->complete;
+  return stream != nullptr && !stream->counted && !stream->response_whole();
 }
 
 void H2Clients::add_payload(Handle, const Slice& source, std::uint32_t at, std::uint32_t size, Chain& out) {
@@ -300,8 +314,9 @@ void H2Clients::add_end(Handle end, std::string_view trailers, Chain& out) {
   EBB_FIND(session, session_of(stream));
   H2Session& codec = session.codec;
   if (!out.empty()) give(stream, codec, std::move(out));
-  if (!stream.complete) codec.finish(stream.id, trailers);
-  stream.complete = true;
+  if (stream.response_whole()) return;
+  codec.finish(stream.id, trailers);
+  step(stream, Event::response_whole);
 }
 
 void H2Clients::give(ClientStream& stream, H2Session& codec, Chain&& payload) {
@@ -319,14 +334,14 @@ void H2Clients::flush(Handle end, Chain&& out) {
 
 std::size_t H2Clients::answer(Handle end, const OwnAnswer& answer) {
   EBB_FIND(stream, streams_.find(end), 0);
-  if (stream.over) return 0;
+  if (stream.life.ended()) return 0;
   EBB_FIND(client, core_.clients->find(stream.client), 0);
   if (client.life.ended()) return 0;
   // To read a path in every way costs us more than it costs its sender, who needs a byte for it (HPACK).
   if (answer.cause == Cause::client_path_ambiguous) client.h2->codec.charge_fault();
   const std::size_t bytes = respond_own(client.h2->codec, stream.id, answer);
-  stream.complete = true;
-  release(end, stream.whole);
+  step(stream, Event::response_whole);
+  release(end, stream.request_whole());
   return bytes;
 }
 
@@ -350,7 +365,7 @@ std::size_t H2Clients::respond_own(H2Session& codec, StreamId id, const OwnAnswe
 
 std::size_t H2Clients::unsent(Handle end) {
   const ClientStream* stream = streams_.find(end);
-  if (stream == nullptr || stream->over) return 0;
+  if (stream == nullptr || stream->life.ended()) return 0;
   EBB_FIND(session, session_of(*stream), 0);
   return session.codec.unsent(stream->id);
 }
@@ -365,7 +380,7 @@ std::size_t H2Clients::sharing(Handle end) {
 // Only what could not leave is stuck, and drains: so what can leave does so first.
 bool H2Clients::stuck(Handle end, std::size_t share) {
   const ClientStream* stream = streams_.find(end);
-  if (stream == nullptr || stream->over) return false;
+  if (stream == nullptr || stream->life.ended()) return false;
   EBB_FIND(client, core_.clients->find(stream->client), false);
   const H2Session& codec = client.h2->codec;
   const auto too_much = [&codec, id = stream->id, share] {
@@ -379,7 +394,7 @@ bool H2Clients::stuck(Handle end, std::size_t share) {
 
 base::Backlog H2Clients::backlog(Handle end) {
   const ClientStream* stream = streams_.find(end);
-  if (stream == nullptr || stream->over) return {};
+  if (stream == nullptr || stream->life.ended()) return {};
   EBB_FIND(session, session_of(*stream), {});
   const base::Backlog left = session.codec.backlog(stream->id);
   return {left.bytes, std::max(left.moved, stream->waits_since)};
@@ -397,17 +412,17 @@ void H2Clients::receive(Handle end, Receive mode) {
 void H2Clients::release(Handle end, bool) {
   EBB_FIND(stream, streams_.find(end));
   detach(stream);
-  if (stream.over) return;
+  if (stream.life.ended()) return;
   EBB_FIND(client, core_.clients->find(stream.client));
   schedule(client);
-  if (stream.whole) return forget(stream);
-  discard(stream, std::exchange(stream.unconsumed, 0));
+  step(stream, Event::released);
+  if (!stream.life.ended()) discard(stream, std::exchange(stream.unconsumed, 0));
 }
 
 void H2Clients::cut(Handle end, Cause cause) {
   EBB_FIND(stream, streams_.find(end));
   detach(stream);
-  if (stream.over) return;
+  if (stream.life.ended()) return;
   EBB_FIND(client, core_.clients->find(stream.client));
   client.h2->codec.reset(stream.id, cause);
   schedule(client);
@@ -416,7 +431,7 @@ void H2Clients::cut(Handle end, Cause cause) {
 
 void H2Clients::become_tunnel(Handle end) {
   EBB_FIND(stream, streams_.find(end));
-  stream.tunnel = true;
+  stream.use = Use::tunnel;
 }
 
 Chain H2Clients::early_bytes(Handle end) {
@@ -427,22 +442,23 @@ Chain H2Clients::early_bytes(Handle end) {
 // A client that is gone sends no more.
 bool H2Clients::finished(Handle end) {
   EBB_FIND(stream, streams_.find(end), true);
-  return stream.whole;
+  return stream.request_whole() || stream.life.ended();
 }
 
 void H2Clients::finish(Handle end) {
   EBB_FIND(stream, streams_.find(end));
   EBB_FIND(client, core_.clients->find(stream.client));
   client.h2->codec.finish(stream.id, {});
-  stream.complete = true;
+  if (!stream.response_whole()) step(stream, Event::response_whole);
   schedule(client);
 }
 
 void H2Clients::close_tunnel(Handle end, Cause cause) {
   EBB_FIND(stream, streams_.find(end));
-  const bool both_ended = stream.whole && cause == Cause::tunnel_closed;
-  if (!both_ended) return cut(end, stream.complete ? Cause::completed : cause);  // behind what is still to be sent
-  if (!stream.complete) finish(end);
+  const bool both_ended = stream.request_whole() && cause == Cause::tunnel_closed;
+  if (!both_ended)
+    return cut(end, stream.response_whole() ? Cause::completed : cause);  // behind what is still to be sent
+  if (!stream.response_whole()) finish(end);
   release(end, true);
 }
 
@@ -461,15 +477,12 @@ void H2Clients::detach(ClientStream& stream) {
 }
 
 void H2Clients::forget(ClientStream& stream) {
-  if (std::exchange(stream.over, true)) return;
-  dead_.push_back(stream.self);
-  EBB_FIND(session, session_of(stream));
-  session.streams.erase(stream.id);
+  if (!stream.life.ended()) step(stream, Event::ended);
 }
 
 // No exchange has a deadline any more, so the connection needs one.
 void H2Clients::rest(ClientConnection& client) {
-  const base::Duration quiet = client.h2->going_away ? linger_time : core_.timeouts().client_idle;
+  const base::Duration quiet = client.h2->farewell == Farewell::none ? core_.timeouts().client_idle : linger_time;
   core_.clients->arm_after_exchange(client, quiet);
 }
 
@@ -513,10 +526,9 @@ bool H2Clients::send_scheduled() {
       if (client == nullptr || !client->life.is(State::multiplexing)) continue;
       send_now(*client);
       H2ClientSession& session = *client->h2;
-      const bool wanted = !session.last_named && !session.client_leaves;
       // Frames may still be on their way to us, and a close before them would be a reset.
-      if (!wanted && session.exchanges == 0 && session.codec.streams() == 0) {
-        core_.clients->part(*client, session.going_away ? Cause::shutdown : Cause::client_closed);
+      if (session.outlived() && session.exchanges == 0 && session.codec.streams() == 0) {
+        core_.clients->part(*client, session.farewell == Farewell::none ? Cause::client_closed : Cause::shutdown);
       }
     }
   }
@@ -539,11 +551,11 @@ void H2Clients::on_timer(ClientConnection& client) {
   const bool stuck = client.unsent(core_.reactor) > 0;
   if (stuck) return core_.clients->close(client.self, Cause::client_write_timeout, CloseMode::reset);
   if (client.h2->exchanges > 0) return;
-  end_idle(client, client.h2->going_away ? Cause::shutdown : Cause::client_idle_timeout);
+  end_idle(client, client.h2->farewell == Farewell::none ? Cause::client_idle_timeout : Cause::shutdown);
 }
 
 void H2Clients::end_idle(ClientConnection& client, Cause cause) {
-  if (!client.h2->going_away) client.h2->codec.go_away(cause);
+  if (client.h2->farewell == Farewell::none) client.h2->codec.go_away(cause);
   client.h2->codec.go_away(cause);
   send_now(client);
   core_.clients->close(client.self, cause, CloseMode::flush);
@@ -554,17 +566,29 @@ void H2Clients::end_streams(ClientConnection& client, Cause cause) {
   for (const auto& [id, handle] : client.h2->streams) all.push_back(handle);
   for (const Handle handle : all) {
     ClientStream* stream = streams_.find(handle);
-    if (stream == nullptr) continue;
+    if (stream == nullptr || stream->life.ended()) continue;
     if (stream->exchange) core_.exchanges->on_client_left(stream->exchange, cause);
     stream->exchange = {};
     forget(*stream);
   }
 }
 
+bool H2Clients::end_broken() {
+  const std::vector<Handle> all = broken_.take();
+  for (const Handle handle : all) {
+    const ClientStream* stream = streams_.find(handle);
+    if (stream == nullptr || stream->life.ended()) continue;
+    if (stream->exchange) core_.exchanges->on_client_left(stream->exchange, Cause::internal);
+    cut(handle, Cause::internal);
+  }
+  return !all.empty();
+}
+
 void H2Clients::go_away(Cause cause) {
   core_.clients->for_each([this, cause](Handle, ClientConnection& client) {
-    if (client.h2 == nullptr || !client.life.is(State::multiplexing) || client.h2->going_away) return;
-    client.h2->going_away = true;
+    if (client.h2 == nullptr || !client.life.is(State::multiplexing)) return;
+    if (client.h2->farewell != Farewell::none) return;
+    client.h2->farewell = Farewell::warned;
     client.h2->codec.go_away(cause);
     client.h2->codec.ping();
     if (client.h2->exchanges == 0) rest(client);
@@ -573,7 +597,11 @@ void H2Clients::go_away(Cause cause) {
 }
 
 void H2Clients::bury() {
-  for (const Handle handle : dead_) streams_.erase(handle);
+  for (const Handle handle : dead_) {
+    const ClientStream* stream = streams_.find(handle);
+    EBB_ASSERT(stream != nullptr && stream->life.ended() && !stream->exchange);
+    streams_.erase(handle);
+  }
   dead_.clear();
 }
 

@@ -8,26 +8,32 @@
 #include <vector>
 
 #include "gate/clients.h"
+#include "lifecycle/client_stream.h"
 
 namespace ebb::gate {
 
 struct ClientStream {
+  enum class Use : std::uint8_t {
+    request,
+    handshake,  // an extended CONNECT: what comes behind its head belongs to the tunnel that it asks for
+    tunnel
+  };
   base::Handle self;
   base::Handle client;
   wire::StreamId id = 0;
   base::Handle exchange;
+  lifecycle::ClientStreamMachine life;
+  Use use = Use::request;
+  bool counted = false;         // the response's head has said how long its body is
+  bool touched = false;         // in the list of those whose request is to go on
   std::size_t head_held = 0;    // memory of the request's head
   std::size_t unconsumed = 0;   // received, and its window not opened again yet
   std::size_t discarded = 0;    // received after the response was complete
   base::Instant waits_since{};  // what was to be sent, after nothing had been
-  bool tunnel = false;
-  bool upgrade = false;   // an extended CONNECT: what comes behind its head belongs to the tunnel
-  bool whole = false;     // the client has sent all
-  bool complete = false;  // the response's end is on its way
-  bool counted = false;   // the response's head has said how long its body is
-  bool over = false;      // forgotten: only to be buried
-  bool touched = false;   // in the list of those whose request is to go on
-  base::Chain early;      // of a tunnel: came before it was there, or with the bytes that are being read
+  base::Chain early;            // of a tunnel: came before it was there, or with the bytes that are being read
+
+  bool request_whole() const { return lifecycle::ClientStreamLife::request_whole(life.state()); }
+  bool response_whole() const { return lifecycle::ClientStreamLife::response_whole(life.state()); }
 };
 
 class H2Clients : public Front {
@@ -46,6 +52,8 @@ class H2Clients : public Front {
   // Of a connection without streams.
   void end_idle(ClientConnection& client, base::Cause cause);
   std::size_t early_memory(const ClientConnection& client) const;
+  // Those whose machine had no row for what happened.
+  bool end_broken();  // false: there were none
   void bury();
 
   ClientConnection* connection(base::Handle end) override;
@@ -82,6 +90,10 @@ class H2Clients : public Front {
   void on_stream_drained(base::Handle stream);
 
  private:
+  using Event = lifecycle::ClientStreamLife::Event;
+  using Use = ClientStream::Use;
+
+  void step(ClientStream& stream, Event event);
   H2ClientSession* session_of(const ClientStream& stream);
   ClientStream& add_stream(ClientConnection& client, wire::StreamId id);
   bool holds_too_many_heads(const H2ClientSession& session) const;
@@ -106,6 +118,7 @@ class H2Clients : public Front {
   std::vector<base::Handle> touched_;
   std::vector<base::Handle> scheduled_;
   std::vector<base::Handle> dead_;
+  Broken broken_;
   std::string text_;  // of the head in hand, reused
 };
 

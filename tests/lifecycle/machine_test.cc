@@ -7,7 +7,9 @@
 #include "base/rng.h"
 #include "lifecycle/attempt.h"
 #include "lifecycle/backend_connection.h"
+#include "lifecycle/backend_stream.h"
 #include "lifecycle/client_connection.h"
+#include "lifecycle/client_stream.h"
 #include "lifecycle/exchange.h"
 #include "lifecycle/flow.h"
 #include "lifecycle/request_half.h"
@@ -19,8 +21,8 @@ namespace {
 template <class Definition>
 class MachineTest : public testing::Test {};
 
-using Machines = testing::Types<ClientConnectionLife, BackendConnectionLife, ExchangeLife, RequestHalfLife,
-                                ResponseHalfLife, AttemptLife, FlowLife>;
+using Machines = testing::Types<ClientConnectionLife, BackendConnectionLife, ClientStreamLife, BackendStreamLife,
+                                ExchangeLife, RequestHalfLife, ResponseHalfLife, AttemptLife, FlowLife>;
 TYPED_TEST_SUITE(MachineTest, Machines);
 
 TYPED_TEST(MachineTest, EachPairEitherMovesToItsRowOrLeavesTheStateAlone) {
