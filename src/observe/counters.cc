@@ -72,47 +72,21 @@ void Counters::add(const Counters& other) {
   add_histograms(response_by_backend, other.response_by_backend);
   for (std::size_t side = 0; side < closed.size(); ++side) add_each(closed[side], other.closed[side]);
   add_each(retries, other.retries);
-  retries_refused += other.retries_refused;
   for (std::size_t health = 0; health < verdicts.size(); ++health) add_each(verdicts[health], other.verdicts[health]);
   for (const auto& [backend, results] : other.checks) add_each(checks[backend], results);
-
-  client_accepted += other.client_accepted;
-  backend_opened += other.backend_opened;
-  backend_reused += other.backend_reused;
-  client_bytes_in += other.client_bytes_in;
-  client_bytes_out += other.client_bytes_out;
-  backend_bytes_in += other.backend_bytes_in;
-  backend_bytes_out += other.backend_bytes_out;
-  tls_handshakes += other.tls_handshakes;
-  tls_resumed += other.tls_resumed;
-  mirrors_answered += other.mirrors_answered;
-  mirrors_failed += other.mirrors_failed;
-  mirrors_left_out += other.mirrors_left_out;
-  replay_copies_dropped += other.replay_copies_dropped;
-  compressions_left_out += other.compressions_left_out;
-  sticky_bound += other.sticky_bound;
-  sticky_stayed += other.sticky_stayed;
-  sticky_moved += other.sticky_moved;
   datagrams.add(other.datagrams);
-  log_lines_dropped += other.log_lines_dropped;
-  missing_transitions += other.missing_transitions;
-  lost_handles += other.lost_handles;
+#define X(member, ...) member += other.member;
+  EBB_PLAIN_COUNTERS(X)
+  EBB_SUMS(X)
+#undef X
 
   add_each(client_connections, other.client_connections);
   add_each(backend_connections, other.backend_connections);
-  exchanges += other.exchanges;
-  requests_held += other.requests_held;
-  buffer_bytes += other.buffer_bytes;
   // Snapshots are shared: workers that hold the same ones do not add up, and neither do generations. Of these the one
   // that all serve counts; 0 is a worker that has none yet, or a sum that nothing was added to.
   snapshots_alive = std::max(snapshots_alive, other.snapshots_alive);
   generation =
       generation == 0 || other.generation == 0 ? generation + other.generation : std::min(generation, other.generation);
-  loop_rounds += other.loop_rounds;
-  receives += other.receives;
-  sends += other.sends;
-  accepts_failed += other.accepts_failed;
-  spliced_bytes += other.spliced_bytes;
   loop_lag_max = std::max(loop_lag_max, other.loop_lag_max);
 }
 

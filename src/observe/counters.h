@@ -1,5 +1,5 @@
-// What one worker counts: plain numbers, written by that worker only. The scraper asks each worker by message for a
-// copy and adds the copies up; nothing is shared.
+// The counters of one worker, written by that worker only. The scraper asks each worker by message for a copy and adds
+// the copies up; nothing is shared.
 #pragma once
 
 #include <array>
@@ -40,6 +40,48 @@ struct Histogram {
 
 using ConnectionStates = std::array<std::uint64_t, 12>;
 
+// Counters without labels. A row makes the member, adds it up and writes the metric. docs/metrics.md needs a row too.
+// clang-format off
+//  X(member, metric, words)
+#define EBB_PLAIN_COUNTERS(X)                                                    \
+  X(retries_refused, "ebbgate_retries_refused",                                  \
+    "Retries refused by the retry budget.")                                      \
+  X(client_accepted, "ebbgate_connections_accepted",                             \
+    "Client connections accepted.")                                              \
+  X(accepts_failed, "ebbgate_accepts_failed",                                    \
+    "Failed accepts for lack of descriptors or memory.")                         \
+  X(backend_opened, "ebbgate_backend_connections_opened",                        \
+    "Connection attempts to endpoints.")                                         \
+  X(backend_reused, "ebbgate_backend_connections_reused",                        \
+    "Requests sent over a reused connection.")                                   \
+  X(spliced_bytes, "ebbgate_spliced_bytes",                                      \
+    "Body bytes that splice moved inside the kernel.")                           \
+  X(replay_copies_dropped, "ebbgate_replay_copies_dropped",                      \
+    "Requests that became impossible to retry, to save buffers.")                \
+  X(compressions_left_out, "ebbgate_compressions_left_out",                      \
+    "Responses sent without compression, to save memory.")                       \
+  X(log_lines_dropped, "ebbgate_access_log_lines_dropped",                       \
+    "Access log lines dropped because the writer fell behind.")                  \
+  X(loop_rounds, "ebbgate_loop_rounds",                                          \
+    "Rounds of the workers' event loops.")                                       \
+  X(receives, "ebbgate_receives",                                                \
+    "Receive operations.")                                                       \
+  X(sends, "ebbgate_sends",                                                      \
+    "Send operations.")                                                          \
+  X(missing_transitions, "ebbgate_missing_transitions",                          \
+    "Events without a row in a state machine. Any value but 0 is a bug.")        \
+  X(lost_handles, "ebbgate_lost_handles",                                        \
+    "Failed look-ups of an object that had to exist. Any value but 0 is a bug.")
+
+// Counters and gauges whose metric has labels or is computed. A row makes the member and adds it up.
+#define EBB_SUMS(X)                                                                \
+  X(client_bytes_in) X(client_bytes_out) X(backend_bytes_in) X(backend_bytes_out)  \
+  X(tls_handshakes) /* completed */ X(tls_resumed) /* of them */                   \
+  X(mirrors_answered) X(mirrors_failed) X(mirrors_left_out)                        \
+  X(sticky_bound) X(sticky_stayed) X(sticky_moved)                                 \
+  X(exchanges) X(requests_held) /* of them, without an endpoint */ X(buffer_bytes)
+// clang-format on
+
 struct Counters {
   static constexpr std::size_t series_max = 20'000;  // of `requests`, per worker
 
@@ -49,36 +91,22 @@ struct Counters {
   std::array<std::array<std::uint64_t, base::cause_count>, 4> closed{};   // [side][cause]
   std::array<std::uint64_t, base::cause_count> retries{};                 // by the cause that made it necessary
 
-  std::uint64_t retries_refused = 0;  // by the backend's budget
   // [health][cause]: what this worker has found as the home of endpoints.
   std::array<std::array<std::uint64_t, base::cause_count>, 5> verdicts{};
   boost::unordered_flat_map<base::Label, std::array<std::uint64_t, 2>> checks;  // by backend: [passed]
 
-  std::uint64_t client_accepted = 0;
-  std::uint64_t backend_opened = 0;
-  std::uint64_t backend_reused = 0;
-  std::uint64_t client_bytes_in = 0, client_bytes_out = 0;
-  std::uint64_t backend_bytes_in = 0, backend_bytes_out = 0;
-  std::uint64_t tls_handshakes = 0, tls_resumed = 0;  // all that were completed; those of them that were resumed
-  std::uint64_t mirrors_answered = 0, mirrors_failed = 0, mirrors_left_out = 0;
-  std::uint64_t sticky_bound = 0, sticky_stayed = 0, sticky_moved = 0;
   DatagramCounters datagrams;
-  std::uint64_t replay_copies_dropped = 0;  // to save buffers
-  std::uint64_t compressions_left_out = 0;  // by the budget of encoders
-  std::uint64_t log_lines_dropped = 0;
-  std::uint64_t missing_transitions = 0;  // a machine met a pair that its table does not have
-  std::uint64_t lost_handles = 0;         // what had to be there was gone
+
+#define X(member, ...) std::uint64_t member = 0;
+  EBB_PLAIN_COUNTERS(X)
+  EBB_SUMS(X)
+#undef X
 
   // Gauges: filled in when asked.
   ConnectionStates client_connections = {};  // by lifecycle state
   ConnectionStates backend_connections = {};
-  std::uint64_t exchanges = 0;
-  std::uint64_t requests_held = 0;  // of them, without an endpoint
-  std::uint64_t buffer_bytes = 0;
   std::uint64_t snapshots_alive = 0;
   std::uint64_t generation = 0;
-  std::uint64_t loop_rounds = 0, receives = 0, sends = 0, spliced_bytes = 0;
-  std::uint64_t accepts_failed = 0;
   base::Duration loop_lag_max{};
 
   // Adds to `requests` and to the two histograms; the totals above are kept by those who see the events. Not

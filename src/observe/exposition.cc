@@ -19,6 +19,14 @@ struct RequestRow {
   friend auto operator<=>(const RequestRow&, const RequestRow&) = default;
 };
 
+void write_plain(MetricWriter& out, const Counters& counters) {
+#define X(member, metric, words) \
+  out.counter(metric, words);    \
+  out.sample({}, counters.member);
+  EBB_PLAIN_COUNTERS(X)
+#undef X
+}
+
 void write_requests(MetricWriter& out, const Scrape& scrape) {
   std::vector<RequestRow> rows;
   rows.reserve(scrape.counters.requests.size());
@@ -84,15 +92,6 @@ void write_connections(MetricWriter& out, const Scrape& scrape) {
   out.gauge("ebbgate_connections", "Open connections, by side and state.");
   write_states(out, "backend", scrape.backend_states, counters.backend_connections);
   write_states(out, "client", scrape.client_states, counters.client_connections);
-  out.counter("ebbgate_connections_accepted", "Client connections accepted.");
-  out.sample({}, counters.client_accepted);
-  out.counter("ebbgate_accepts_failed",
-              "Times that no connection could be accepted for want of descriptors or memory.");
-  out.sample({}, counters.accepts_failed);
-  out.counter("ebbgate_backend_connections_opened", "Connections to endpoints begun.");
-  out.sample({}, counters.backend_opened);
-  out.counter("ebbgate_backend_connections_reused", "Requests sent over a connection that had served before.");
-  out.sample({}, counters.backend_reused);
   write_closed(out, counters);
 }
 
@@ -106,9 +105,6 @@ void write_retries(MetricWriter& out, const Counters& counters) {
 
 void write_verdicts(MetricWriter& out, const Scrape& scrape) {
   const Counters& counters = scrape.counters;
-  out.counter("ebbgate_retries_refused",
-              "Requests that were not sent again because their backend had too many retries.");
-  out.sample({}, counters.retries_refused);
   out.counter("ebbgate_endpoint_verdicts", "Changes of the health of endpoints, by what it became and why.");
   for (std::size_t health = 0; health < scrape.health_states.size(); ++health) {
     for (std::size_t cause = 0; cause < base::cause_count; ++cause) {
@@ -129,13 +125,6 @@ void write_checks(MetricWriter& out, const Scrape& scrape) {
     out.sample({{"backend", backend}, {"result", "failed"}}, results[0]);
     out.sample({{"backend", backend}, {"result", "passed"}}, results[1]);
   }
-}
-
-void write_savings(MetricWriter& out, const Counters& counters) {
-  out.counter("ebbgate_replay_copies_dropped", "Requests that can no longer be sent again, to save buffers.");
-  out.sample({}, counters.replay_copies_dropped);
-  out.counter("ebbgate_compressions_left_out", "Responses that were not compressed, to save memory.");
-  out.sample({}, counters.compressions_left_out);
 }
 
 void write_mirrors(MetricWriter& out, const Counters& counters) {
@@ -179,8 +168,6 @@ void write_traffic(MetricWriter& out, const Counters& counters) {
   out.sample({{"side", "backend"}, {"direction", "out"}}, counters.backend_bytes_out);
   out.sample({{"side", "client"}, {"direction", "in"}}, counters.client_bytes_in);
   out.sample({{"side", "client"}, {"direction", "out"}}, counters.client_bytes_out);
-  out.counter("ebbgate_spliced_bytes", "Bytes of bodies that went through inside the kernel.");
-  out.sample({}, counters.spliced_bytes);
   out.counter("ebbgate_tls_handshakes", "TLS handshakes with clients that were completed.");
   // The two are counted apart; never let a difference of a moment wrap around.
   const std::uint64_t full = counters.tls_handshakes - std::min(counters.tls_handshakes, counters.tls_resumed);
@@ -189,8 +176,6 @@ void write_traffic(MetricWriter& out, const Counters& counters) {
 }
 
 void write_access_log(MetricWriter& out, const Scrape& scrape) {
-  out.counter("ebbgate_access_log_lines_dropped", "Access log lines dropped because the writer fell behind.");
-  out.sample({}, scrape.counters.log_lines_dropped);
   out.counter("ebbgate_access_log_lines_lost", "Access log lines lost in failed writes.");
   out.sample({}, scrape.log_losses.lines_lost);
   out.counter("ebbgate_access_log_failed_writes", "Writes to the access log, or attempts to reopen it, that failed.");
@@ -203,20 +188,10 @@ void write_workers(MetricWriter& out, const Scrape& scrape) {
   out.sample({}, scrape.workers);
   out.gauge("ebbgate_workers_silent", "Workers that did not reply to this scrape in time; their numbers are missing.");
   out.sample({}, scrape.workers_silent);
-  out.counter("ebbgate_loop_rounds", "Rounds of the workers' event loops.");
-  out.sample({}, counters.loop_rounds);
   out.gauge("ebbgate_loop_lag_max_seconds", "Longest round of callbacks of any worker since the last scrape.");
   out.sample({}, seconds(counters.loop_lag_max));
-  out.counter("ebbgate_receives", "Receive operations.");
-  out.sample({}, counters.receives);
-  out.counter("ebbgate_sends", "Send operations.");
-  out.sample({}, counters.sends);
   out.gauge("ebbgate_buffer_bytes", "Bytes of buffers in use.");
   out.sample({}, counters.buffer_bytes);
-  out.counter("ebbgate_missing_transitions", "Events that a state machine had no row for. Any value but 0 is a bug.");
-  out.sample({}, counters.missing_transitions);
-  out.counter("ebbgate_lost_handles", "Look-ups of what had to be there and was gone. Any value but 0 is a bug.");
-  out.sample({}, counters.lost_handles);
 }
 
 void write_audit(MetricWriter& out, const AuditReport& audit) {
@@ -255,6 +230,7 @@ void write_process(MetricWriter& out, const Scrape& scrape) {
 
 void write_exposition(const Scrape& scrape, MetricFormat format, std::string& out) {
   MetricWriter writer(format, out);
+  write_plain(writer, scrape.counters);
   write_requests(writer, scrape);
   write_times(writer, scrape);
   write_connections(writer, scrape);
@@ -262,7 +238,6 @@ void write_exposition(const Scrape& scrape, MetricFormat format, std::string& ou
   write_verdicts(writer, scrape);
   write_checks(writer, scrape);
   write_mirrors(writer, scrape.counters);
-  write_savings(writer, scrape.counters);
   write_stickiness(writer, scrape.counters);
   write_traffic(writer, scrape.counters);
   write_datagrams(writer, scrape.counters.datagrams);
