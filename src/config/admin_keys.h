@@ -7,21 +7,20 @@
 namespace ebb::config {
 
 inline constexpr Key<routes::AdminModel> admin_tls_keys[] = {
-    {"cert", file<&routes::AdminModel::certificate>, "PEM: the certificate, then the intermediate ones",
-     Need::required},
-    {"key", file<&routes::AdminModel::key>, "PEM: its private key, without a pass phrase", Need::required},
+    {"cert", file<&routes::AdminModel::certificate>, "PEM: the certificate, then its intermediates", Need::required},
+    {"key", file<&routes::AdminModel::key>, "PEM: its private key, without a passphrase", Need::required},
     {"client_ca", file<&routes::AdminModel::client_ca>,
-     "PEM: the authorities of operators; who has no certificate of theirs is not let in"},
+     "PEM: authorities of operators; clients need a certificate of one of them"},
 };
 
 inline constexpr Key<routes::AdminModel> admin_keys[] = {
     {"bind", scalar<BindFormat, &routes::AdminModel::bind>,
-     "where to listen; beyond loopback only with `token_file` or `tls.client_ca`"},
+     "address to listen on; beyond loopback only with `token_file` or `tls.client_ca`"},
     {"token_file", file<&routes::AdminModel::token_file>,
-     "a secret of 16 characters or more, which every request has to bring as `Authorization: Bearer SECRET`"},
+     "file with a secret of 16 characters or more; every request needs `Authorization: Bearer SECRET`"},
     {"tls", group<routes::AdminModel, admin_tls_keys>, "HTTPS instead of HTTP"},
     {"self_drain", scalar<BindFormat, &routes::AdminModel::self_drain>,
-     "another address, where an endpoint may ask for the drain of itself and of nothing else, without a token"},
+     "second address, where an endpoint may drain itself (and no other) without a token; see [draining](draining.md)"},
 };
 
 // An address, or a mapping for those who want more.

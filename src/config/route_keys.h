@@ -20,9 +20,10 @@ inline constexpr Value<routes::PathModel> path_text = {
 };
 
 inline constexpr Key<routes::PathModel> path_keys[] = {
-    {"prefix", path_text<routes::PathKind::prefix>, "whole segments: `/api` is `/api` and `/api/x`, not `/apix`"},
-    {"exact", path_text<routes::PathKind::exact>, "this path and no other"},
-    {"regex", path_text<routes::PathKind::regex>, "an expression in RE2's syntax that fits the whole path"},
+    {"prefix", path_text<routes::PathKind::prefix>,
+     "a prefix of whole segments: `/api` matches `/api` and `/api/x`, not `/apix`"},
+    {"exact", path_text<routes::PathKind::exact>, "exactly this path"},
+    {"regex", path_text<routes::PathKind::regex>, "an expression in RE2's syntax that matches the whole path"},
 };
 
 inline constexpr Value<routes::RouteModel> path_rule = {
@@ -57,8 +58,8 @@ inline constexpr Value<routes::FieldCondition> condition_present = {
 };
 
 inline constexpr Key<routes::FieldCondition> condition_keys[] = {
-    {"exact", condition_text<routes::TextKind::exact>, "this value and no other; a text alone means the same"},
-    {"regex", condition_text<routes::TextKind::regex>, "an expression in RE2's syntax that fits the whole value"},
+    {"exact", condition_text<routes::TextKind::exact>, "exactly this value; a text alone means the same"},
+    {"regex", condition_text<routes::TextKind::regex>, "an expression in RE2's syntax that matches the whole value"},
     {"present", condition_present, "any value"},
 };
 
@@ -73,11 +74,11 @@ inline void read_condition(Reader& reader, const Node& node, routes::FieldCondit
 inline constexpr Key<routes::ShareModel> share_keys[] = {
     {"name", text<&routes::ShareModel::name>, "the name of a backend", Need::required},
     {"weight", count<&routes::ShareModel::weight>,
-     "its part of the requests, 0 to 1000000; 0 gets only clients that are bound to it already"},
+     "share of the requests, 0 to 1000000; 0: only clients that a cookie already binds to it"},
     {"request_headers", section<&routes::ShareModel::request_headers, header_edits_keys>,
-     "changes of the request, after those of the route"},
+     "changes of request fields, after those of the route"},
     {"response_headers", section<&routes::ShareModel::response_headers, header_edits_keys>,
-     "changes of the response, after those of the route"},
+     "changes of response fields, after those of the route"},
 };
 
 template <const auto& value>
@@ -86,54 +87,56 @@ template <const auto& value>
 constexpr Value<routes::RouteModel> policy = boxed<&routes::RouteModel::policy, value>;
 
 inline constexpr Key<routes::RouteModel> route_keys[] = {
-    {"name", text<&routes::RouteModel::name>, "unique; for logs and metrics; made of host and path if not given"},
+    {"name", text<&routes::RouteModel::name>, "unique; for logs and metrics; default: made of host and path"},
     {"host", text<&routes::RouteModel::host>,
-     "a name, `*.example.com` for every name below it, `*` or nothing for every host"},
+     "a host name; `*.example.com`: every name below it; `*` or no key: every host"},
     {"path", path_rule, "a prefix of whole segments; or a mapping with one of the keys below"},
     {"paths", scalar<Optional<ChoiceFormat<routes::PathMode, path_words>>, &routes::RouteModel::paths>,
-     "as for listeners, for requests of this route; the listener's if not given"},
+     "as for listeners, for requests of this route; default: the listener's"},
     {"listeners", condition<texts<&routes::ConditionsModel::listeners>>,
-     "names of listeners: only requests that come in there"},
-    {"methods", condition<texts<&routes::ConditionsModel::methods>>, "only these methods"},
+     "names of listeners: only their requests match"},
+    {"methods", condition<texts<&routes::ConditionsModel::methods>>, "only requests with one of these methods match"},
     {"headers", condition<by_name<&routes::ConditionsModel::headers, read_condition>>,
-     "only requests that have all these fields"},
+     "only requests with all these fields match"},
     {"query", condition<by_name<&routes::ConditionsModel::query, read_condition>>,
-     "only requests that have all these parameters in their query"},
+     "only requests with all these query parameters match"},
     {"backend", text<&routes::RouteModel::backend>, "the name of a backend"},
-    {"backends", list<&routes::RouteModel::shares, share_keys>, "instead of `backend`: several, by weight"},
+    {"backends", list<&routes::RouteModel::shares, share_keys>, "instead of `backend`: several backends with weights"},
     {"tls", choice<&routes::RouteModel::tls, tls_words>,
-     "where TLS ends: here, here with TLS of its own to the backend, or at the backend"},
+     "TLS termination, re-encryption, or passthrough; see [TLS](tls.md)"},
     {"timeout", timeout<&routes::RouteModel::timeout>,
-     "how long the endpoint may be silent before its response begins; the backend's `response` if not given"},
+     "time from the end of the request to the start of the response; default: the backend's `timeouts.response`"},
     {"timeouts", policy<section<&routes::PolicyModel::timeouts, route_timeouts_keys>>,
-     "further ones; none if not given"},
+     "further time-outs; default: none"},
     {"retries", scalar<Optional<CountFormat>, &routes::RouteModel::retries>,
-     "how often a request that is safe to repeat is sent again; the backend's if not given"},
+     "number of retries of a request that is safe to repeat; default: the backend's"},
     {"redirect", policy<optional_section<&routes::PolicyModel::redirect, redirect_keys>>,
-     "instead of a backend: the client is sent elsewhere"},
-    {"rewrite", policy<optional_section<&routes::PolicyModel::rewrite, rewrite_keys>>, "what the backend sees"},
+     "instead of a backend: answers with a redirect"},
+    {"rewrite", policy<optional_section<&routes::PolicyModel::rewrite, rewrite_keys>>,
+     "changes host and path of the request before it goes to the backend"},
     {"request_headers", policy<section<&routes::PolicyModel::request_headers, header_edits_keys>>,
-     "changes of the request; not of fields that belong to the connection"},
+     "changes of request fields, except fields of the connection"},
     {"response_headers", policy<section<&routes::PolicyModel::response_headers, header_edits_keys>>,
-     "changes of the response; not of fields that belong to the connection"},
+     "changes of response fields, except fields of the connection"},
     {"mirrors", policy<list<&routes::PolicyModel::mirrors, mirror_keys>>, "backends that get copies of the requests"},
     {"cors", policy<optional_section<&routes::PolicyModel::cors, cors_keys>>,
-     "scripts of other sites may use this route; preflight requests are answered here"},
+     "allows scripts of other sites; the router answers preflight requests itself"},
     {"hsts", policy<optional_section<&routes::PolicyModel::hsts, hsts_keys>>,
-     "responses over TLS carry Strict-Transport-Security"},
+     "adds Strict-Transport-Security to responses over TLS"},
     {"allow", policy<networks<&routes::PolicyModel::allow>>, "only clients from these networks; others get 403"},
-    {"deny", policy<networks<&routes::PolicyModel::deny>>, "no clients from these networks, also if `allow` has them"},
+    {"deny", policy<networks<&routes::PolicyModel::deny>>,
+     "clients from these networks get 403, even if `allow` has them"},
     {"rate_limit", policy<optional_section<&routes::PolicyModel::rate_limit, rate_limit_keys>>,
-     "how much one client may ask for"},
+     "limits the request rate per client"},
     {"body_bytes", policy<scalar<Optional<SizeFormat<std::uint64_t>>, &routes::PolicyModel::body_bytes>>,
-     "largest request body, 0 for no limit; beyond it 413; the top level's if not given"},
+     "largest request body; a larger one gets 413; 0: no limit; default: the top level's"},
     {"errors", policy<list<&routes::PolicyModel::errors, error_keys>>,
-     "bodies of errors that the router itself answers with, before those of the top level"},
+     "bodies of the router's own error answers; they come before those of the top level"},
     {"forwarded",
      policy<scalar<Optional<ChoiceFormat<routes::ForwardedMode, forwarded_words>>, &routes::PolicyModel::forwarded>>,
      "as at the top level, for this route"},
     {"compression", policy<optional_section<&routes::PolicyModel::compression, compression_keys>>,
-     "responses are compressed for clients that ask for it; off if not given"},
+     "compresses responses for clients that accept it; default: off"},
 };
 
 }  // namespace ebb::config

@@ -21,37 +21,41 @@ constexpr std::string_view io_words[] = {"auto", "uring", "epoll"};
 constexpr std::string_view log_words[] = {"off", "json", "common"};
 
 constexpr Key<AccessLogModel> access_log_keys[] = {
-    {"format", choice<&AccessLogModel::format, log_words>, "how a line is written"},
-    {"path", scalar<OutputFormat, &AccessLogModel::path>, "where lines go; `-` is standard output"},
+    {"format", choice<&AccessLogModel::format, log_words>, "format of a line; `off`: no log"},
+    {"path", scalar<OutputFormat, &AccessLogModel::path>, "file for the lines; `-`: standard output"},
 };
 
 constexpr Key<Startup> audit_keys[] = {
-    {"every", scalar<PeriodFormat, &Startup::audit_every>, "how often, 1s or more; `0s` is never"},
+    {"every", scalar<PeriodFormat, &Startup::audit_every>, "interval, `1s` or more; `0s`: never"},
 };
 
 constexpr Key<Timeouts> timeouts_keys[] = {
     {"tls_handshake", duration<&Timeouts::tls_handshake>, "from accept to the end of the TLS handshake"},
     {"client_head", duration<&Timeouts::client_head>, "from the first byte of a request to the end of its head"},
-    {"client_idle", duration<&Timeouts::client_idle>, "between two requests on one connection"},
-    {"client_body", duration<&Timeouts::client_body>, "between two pieces of a request body"},
-    {"client_write", duration<&Timeouts::client_write>, "without the client taking a byte of the response"},
-    {"backend_body", duration<&Timeouts::backend_body>, "between two pieces of a response body"},
-    {"tunnel_idle", duration<&Timeouts::tunnel_idle>, "without a byte either way in an upgraded connection"},
+    {"client_idle", duration<&Timeouts::client_idle>,
+     "keep-alive time-out: from one request to the next on a connection"},
+    {"client_body", duration<&Timeouts::client_body>, "longest pause inside a request body"},
+    {"client_write", duration<&Timeouts::client_write>, "time in which the client reads no byte of the response"},
+    {"backend_body", duration<&Timeouts::backend_body>, "longest pause inside a response body"},
+    {"tunnel_idle", duration<&Timeouts::tunnel_idle>,
+     "time without a byte in either direction of an upgraded connection"},
 };
 
 constexpr Key<Limits> limits_keys[] = {
-    {"head_bytes", size<&Limits::head_bytes>, "largest request head, 1KiB to 1MiB; beyond it 431"},
-    {"target_bytes", size<&Limits::target_bytes>, "longest request target, at most `head_bytes`; beyond it 414"},
-    {"fields", count<&Limits::fields>, "most fields in a head, 1 to 256; beyond it 431"},
-    {"body_bytes", size<&Limits::body_bytes>, "largest request body, 0 for no limit; beyond it 413"},
-    {"connections", count<&Limits::connections>, "most client connections; 0 is what the descriptor limit allows"},
+    {"head_bytes", size<&Limits::head_bytes>, "largest request head, `1KiB` to `1MiB`; a larger one gets 431"},
+    {"target_bytes", size<&Limits::target_bytes>,
+     "longest request target, at most `head_bytes`; a longer one gets 414"},
+    {"fields", count<&Limits::fields>, "number of fields in a head, 1 to 256; more get 431"},
+    {"body_bytes", size<&Limits::body_bytes>, "largest request body; a larger one gets 413; 0: no limit"},
+    {"connections", count<&Limits::connections>,
+     "number of client connections; 0: as many as the limit of descriptors allows"},
     {"idle_connections", count<&Limits::idle_connections>,
-     "most client connections that wait for a request; the one that has waited longest is closed; 0: no limit"},
-    {"idle_per_client", count<&Limits::idle_per_client>, "the same for one client address"},
+     "number of idle client connections; beyond it the router closes the one that has been idle longest; 0: no limit"},
+    {"idle_per_client", count<&Limits::idle_per_client>, "the same per client address"},
     {"buffers", size<&Limits::buffers>,
-     "memory that each worker uses for bytes on their way, 8MiB or more; a client may hold an eighth of what is left"},
+     "memory of each worker for bytes in transit, `8MiB` or more; one client may hold an eighth of the free part"},
     {"encoders", size<&Limits::encoders>,
-     "memory that each worker uses to compress responses; those beyond it are not compressed"},
+     "memory of each worker for compression; beyond it responses are sent without compression"},
 };
 
 template <const auto& value>
@@ -61,35 +65,38 @@ constexpr Value<Loaded> model = within<&Loaded::model, value>;
 
 constexpr Key<Loaded> top_keys[] = {
     {"admin", startup<admin_rule>,
-     "API, metrics and health: a loopback address, or a mapping with the keys below; a change needs a restart"},
+     "address of the API, metrics and health: a loopback address, or a mapping with the keys below; a change needs a "
+     "restart"},
     {"runtime", startup<file<&Startup::runtime>>,
-     "path of a unix socket for run-time commands in HAProxy's dialect, mode 0600; a change needs a restart"},
+     "path of a unix socket for HAProxy-compatible runtime commands, mode 0600; a change needs a restart"},
     {"workers", startup<scalar<WorkersFormat, &Startup::workers>>,
-     "threads; `auto` is one per core; a change needs a restart"},
+     "number of worker threads; `auto`: one per core; a change needs a restart"},
     {"io", startup<choice<&Startup::io, io_words>>,
-     "`auto` takes io_uring where it is allowed, else epoll; a change needs a restart"},
+     "`auto`: io_uring if the kernel allows it, else epoll; a change needs a restart"},
     {"audit", startup<group<Startup, audit_keys>>,
-     "comparison of the router's own book of descriptors with the kernel's; a change needs a restart"},
-    {"access_log", model<section<&Model::access_log, access_log_keys>>, "one line for each request"},
-    {"timeouts", model<section<&Model::timeouts, timeouts_keys>>, "of connections with clients, and of bodies"},
-    {"limits", model<section<&Model::limits, limits_keys>>, "of what a client may send"},
+     "[self-audit](self-audit.md): compares the router's list of open descriptors with the kernel's; a change needs "
+     "a restart"},
+    {"access_log", model<section<&Model::access_log, access_log_keys>>,
+     "[access log](access-log.md): one line per request"},
+    {"timeouts", model<section<&Model::timeouts, timeouts_keys>>, "time-outs of client connections and of bodies"},
+    {"limits", model<section<&Model::limits, limits_keys>>, "limits of client messages, connections and memory"},
     {"forwarded", model<choice<&Model::forwarded, forwarded_words>>,
-     "what is done with `Forwarded` and `X-Forwarded-*`: ours behind those of the request, ours instead, ours if the "
-     "request has none, or never ours"},
+     "how the router sets `Forwarded` and `X-Forwarded-*`: `append` to the request's values, `replace` them, set "
+     "them `if_none` is there, or `never`"},
     {"trusted_proxies", model<networks<&Model::trusted_proxies>>,
-     "peers whose `X-Forwarded-For` is believed when a client's address is wanted"},
+     "proxies whose `X-Forwarded-For` the router trusts for the client's address"},
     {"cause_header", model<flag<&Model::cause_header>>,
-     "answers of the router's own have a field `Ebbgate-Cause` with the cause that the log has"},
+     "the router's own answers carry the cause of the access log in the field `Ebbgate-Cause`"},
     {"via", model<text<&Model::via>>,
-     "a name for this router in the field `Via` of requests; one that has it already went in a circle and gets 508; "
-     "off "
-     "if not given"},
-    {"errors", model<list<&Model::errors, error_keys>>, "bodies of errors that the router itself answers with"},
-    {"listeners", model<list<&Model::listeners, listener_keys>>, "where clients connect", Need::required},
-    {"routes", model<list<&Model::routes, route_keys>>, "which requests go where; what none matches gets 404"},
-    {"backends", model<list<&Model::backends, backend_keys>>, "groups of endpoints that serve the same"},
+     "name of this router in the field `Via` of requests; a request that already carries the name is in a loop and "
+     "gets 508; default: no `Via`"},
+    {"errors", model<list<&Model::errors, error_keys>>, "bodies of the router's own error answers"},
+    {"listeners", model<list<&Model::listeners, listener_keys>>, "addresses and ports for clients", Need::required},
+    {"routes", model<list<&Model::routes, route_keys>>,
+     "map requests to backends; a request without a matching route gets 404"},
+    {"backends", model<list<&Model::backends, backend_keys>>, "groups of endpoints that serve the same content"},
     {"canary", model<optional_section<&Model::canary, canary_keys>>,
-     "the router walks its own routes, as clients do, and says whether they are good; see canary.md"},
+     "[canary](canary.md): the router sends probes through its own routes, as a client would"},
 };
 
 template <class Object>

@@ -40,13 +40,14 @@ using ArmRtoMax = KernelTimeFormat<std::chrono::milliseconds, 1'000, 120'000>;  
 
 inline constexpr config::Key<ArmLimits> arm_keys[] = {
     {"timeout", config::scalar<ArmTimeout, &ArmLimits::user_timeout_ms>,
-     "`TCP_USER_TIMEOUT`: a connection whose data, or keepalive, is not answered for so long has ended"},
-    {"idle", config::scalar<ArmSeconds, &ArmLimits::keepalive_idle_s>, "keepalive asks after so long without data"},
-    {"interval", config::scalar<ArmSeconds, &ArmLimits::keepalive_interval_s>, "and again after so long"},
+     "`TCP_USER_TIMEOUT`: the kernel ends a connection whose data or keepalive gets no answer for this time"},
+    {"idle", config::scalar<ArmSeconds, &ArmLimits::keepalive_idle_s>,
+     "time without data until the first keepalive probe"},
+    {"interval", config::scalar<ArmSeconds, &ArmLimits::keepalive_interval_s>, "interval between keepalive probes"},
     {"probes", config::scalar<ProbesFormat, &ArmLimits::keepalive_probes>,
-     "so many times; counts only for programs that set `TCP_USER_TIMEOUT` back to 0"},
+     "number of keepalive probes; counts only for programs that set `TCP_USER_TIMEOUT` back to 0"},
     {"rto_max", config::scalar<ArmRtoMax, &ArmLimits::rto_max_ms>,
-     "between two repetitions of the same data, at most (Linux 6.15 and later)"},
+     "longest time between two retransmissions of the same data (Linux 6.15 and later)"},
 };
 
 // The first probe may be lost: the kernel ends a connection at the first one behind the time-out.

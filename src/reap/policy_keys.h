@@ -15,13 +15,13 @@ using config::Reader;
 
 inline constexpr Key<AllowRow> allow_keys[] = {
     {"netns", config::texts<&AllowRow::netns>,
-     "network namespaces: names of `/run/netns`, `this`, or `pid N` for one without a name"},
+     "network namespaces: names of `/run/netns`, `this`, or `pid N` for a namespace without a name"},
     {"process", config::texts<&AllowRow::process>, "names of programs, as in `/proc/PID/comm`"},
     {"cgroup", config::texts<&AllowRow::cgroup>, "paths of control groups, as in `/proc/PID/cgroup`"},
     {"uid", config::values<config::CountFormat, &AllowRow::uid>, "users who own the sockets"},
-    {"port", config::values<config::CountFormat, &AllowRow::port>, "of the peer: the service's, or the real one"},
+    {"port", config::values<config::CountFormat, &AllowRow::port>, "port of the peer: the service's or the real one"},
     {"labels", config::by_name<&AllowRow::labels, read_label>,
-     "labels that the endpoint file gives to the namespace or control group; all of them"},
+     "labels of the namespace or control group in the endpoint file; all must match"},
 };
 
 // A limit that a few lost packets reach would end what lives.
@@ -42,18 +42,18 @@ struct NodePaceFormat {
 
 inline constexpr Key<Grounds> end_keys[] = {
     {"removed", config::flag<&Grounds::removed>,
-     "what goes to an endpoint that is gone by the list, or leaving and past its grace, or leaving and silent"},
+     "end connections to an endpoint that is gone, or `leaving` and past its grace, or `leaving` and silent"},
     {"unanswered", limit<&Grounds::unanswered>,
-     "what has sent the same again for so long without an answer; not given: never"},
-    {"idle", limit<&Grounds::idle>, "what has carried no data either way for so long; not given: never"},
-    {"silent_nodes", config::flag<&Grounds::silent_nodes>, "what goes to a node that is reported silent"},
+     "end connections that have retransmitted the same data for this time without an answer; default: never"},
+    {"idle", limit<&Grounds::idle>, "end connections without data in either direction for this time; default: never"},
+    {"silent_nodes", config::flag<&Grounds::silent_nodes>, "end connections to a node that is reported silent"},
 };
 
 inline constexpr Key<NodePolicy> nodes_keys[] = {
     {"watch", config::flag<&NodePolicy::watch>,
-     "report nodes whose connections all fall silent and that a probe does not find"},
+     "report nodes whose connections all fall silent and that do not answer a probe"},
     {"every", config::scalar<NodePaceFormat, &NodePolicy::every>,
-     "between two looks for that; longer if looks are so slow that they would take more than a fiftieth of the time"},
+     "interval between two looks for silent nodes; longer if they would take more than a fiftieth of the time"},
 };
 
 // A row without a condition would allow everything, which is likelier a slip than a wish.
@@ -93,17 +93,16 @@ struct LoopbackFormat {
 };
 
 inline constexpr Key<Policy> policy_keys[] = {
-    {"act", config::flag<&Policy::act>, "`false`: no socket is ended or armed, and the log says what would be"},
-    {"allow", allow_list, "sockets that may be touched; what no row matches never is"},
-    {"end", config::section<&Policy::end, end_keys>, "why a socket is ended"},
-    {"nodes", config::section<&Policy::nodes, nodes_keys>, "nodes that fall silent"},
-    {"arm", arm_section, "limits for sockets that `allow` matches and whose programs have set none; not given: none"},
-    {"endpoints", config::file<&Policy::endpoints>, "the endpoint file; `--endpoints` comes before it"},
-    {"budget", config::scalar<BudgetFormat, &Policy::budget>, "sockets that are ended within any minute, at most"},
+    {"act", config::flag<&Policy::act>, "`false`: the reaper ends and arms no socket, and logs what it would do"},
+    {"allow", allow_list, "sockets that the reaper may touch; a socket without a matching row is never touched"},
+    {"end", config::section<&Policy::end, end_keys>, "grounds for ending a connection"},
+    {"nodes", config::section<&Policy::nodes, nodes_keys>, "detection of silent nodes"},
+    {"arm", arm_section, "time-outs for sockets that `allow` matches and whose programs have set none; default: none"},
+    {"endpoints", config::file<&Policy::endpoints>, "the endpoint file; `--endpoints` overrides it"},
+    {"budget", config::scalar<BudgetFormat, &Policy::budget>, "largest number of sockets to end within any minute"},
     {"every", config::scalar<LimitFormat, &Policy::every>,
-     "between two looks at all sockets while nothing is expected; a change of the endpoint file is acted on at once"},
-    {"metrics", config::scalar<LoopbackFormat, &Policy::metrics>,
-     "where `/metrics` is served; a change needs a restart"},
+     "interval between two looks at all sockets; the reaper acts on a change of the endpoint file at once"},
+    {"metrics", config::scalar<LoopbackFormat, &Policy::metrics>, "address of `/metrics`; a change needs a restart"},
 };
 
 }  // namespace ebb::reap

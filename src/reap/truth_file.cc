@@ -35,26 +35,26 @@ struct EndFormat {
 using GraceFormat = TimeFormat<0>;
 
 constexpr Key<Endpoint> endpoint_keys[] = {
-    {"address", config::scalar<EndFormat, &Endpoint::address>, "the real one, behind the service", Need::required},
+    {"address", config::scalar<EndFormat, &Endpoint::address>, "the real address, behind the service", Need::required},
     {"state", config::choice<&Endpoint::state, presence_words>,
-     "`leaving`: connections may end by themselves until the grace is over; `gone`: they are ended"},
+     "`leaving`: connections may end by themselves until the grace is over; `gone`: the reaper ends them"},
     {"grace", config::scalar<config::Optional<GraceFormat>, &Endpoint::grace>,
-     "from when it is first seen `leaving`; the service's if not given"},
-    {"node", config::text<&Endpoint::node>, "where it runs: endpoints of one node fall silent together"},
+     "time from the first sight of `leaving`; default: the service's"},
+    {"node", config::text<&Endpoint::node>, "node of the endpoint: endpoints of one node fall silent together"},
 };
 
 constexpr Key<Service> service_keys[] = {
-    {"name", config::text<&Service::name>, "for the log", Need::required},
+    {"name", config::text<&Service::name>, "name for the log", Need::required},
     {"addresses", config::values<EndFormat, &Service::addresses>,
-     "what clients connect to; not given: they connect to the endpoints"},
-    {"grace", config::scalar<GraceFormat, &Service::grace>, "of endpoints that are `leaving`"},
-    {"endpoints", config::list<&Service::endpoints, endpoint_keys>, "all of them", Need::required},
+     "addresses that clients connect to; default: those of the endpoints"},
+    {"grace", config::scalar<GraceFormat, &Service::grace>, "grace of endpoints that are `leaving`"},
+    {"endpoints", config::list<&Service::endpoints, endpoint_keys>, "all endpoints of the service", Need::required},
 };
 
 constexpr Key<Place> place_keys[] = {
     {"netns", config::texts<&Place::netns>, "network namespaces, as in the policy"},
     {"cgroup", config::texts<&Place::cgroup>, "paths of control groups, as in the policy"},
-    {"labels", config::by_name<&Place::labels, read_label>, "of what runs there", Need::required},
+    {"labels", config::by_name<&Place::labels, read_label>, "labels of the pods there", Need::required},
 };
 
 // A host, one port of it, or a network.
@@ -85,8 +85,8 @@ constexpr config::Value<Truth> gone_list = {
 };
 
 constexpr Key<Truth> truth_keys[] = {
-    {"services", config::list<&Truth::services, service_keys>, "with all endpoints that they have"},
-    {"gone", gone_list, "peers that are gone, whatever else is said"},
+    {"services", config::list<&Truth::services, service_keys>, "services with all their endpoints"},
+    {"gone", gone_list, "peers that are gone, even if a service lists them"},
     {"places", config::list<&Truth::places, place_keys>, "labels of pods, for `allow[].labels` of the policy"},
 };
 
