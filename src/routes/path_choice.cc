@@ -1,5 +1,7 @@
 #include "routes/path_choice.h"
 
+#include <algorithm>
+
 #include "routes/path_change.h"
 #include "routes/path_form.h"
 #include "routes/path_readings.h"
@@ -9,10 +11,8 @@ namespace ebb::routes {
 bool guards(const RouteModel& route) {
   if (route.paths && *route.paths != PathMode::as_is) return true;
   if (!route.policy) return false;
-  const PolicyModel& policy = *route.policy;
-  const HeaderEditsModel& edits = policy.request_headers;
-  return !policy.allow.empty() || !policy.deny.empty() || policy.rate_limit || policy.body_bytes || policy.redirect ||
-         !edits.set.empty() || !edits.add.empty() || !edits.remove.empty();
+  return std::ranges::any_of(options_of(*route.policy),
+                             [](const PolicyOption& option) { return option.given && option.guards; });
 }
 
 namespace {

@@ -2,6 +2,7 @@
 // them. policy.h makes them ready for use; the gate applies them.
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -144,5 +145,43 @@ struct PolicyModel {
   std::optional<ForwardedMode> forwarded;
   std::optional<CompressionModel> compression;
 };
+
+struct PolicyOption {
+  const char* key;
+  bool given;
+  bool guards = false;  // a spelling of the path that leads to another route must not escape it (path_choice.h)
+  bool opens = true;    // needs more than the server name and the client's address: not with passthrough
+};
+
+// All options of a policy. A new member does not compile until it is named here.
+inline auto options_of(const PolicyModel& policy) {
+  const auto& [redirect, rewrite, request_headers, response_headers, mirrors, cors, hsts, allow, deny, rate_limit,
+               body_bytes, timeouts, errors, forwarded, compression] = policy;
+  const auto& [request, attempt, idle, tunnel_idle, tunnel_age] = timeouts;
+  const auto any = [](const HeaderEditsModel& edits) {
+    return !edits.set.empty() || !edits.add.empty() || !edits.remove.empty();
+  };
+  return std::to_array<PolicyOption>({
+      {.key = ".redirect", .given = redirect.has_value(), .guards = true},
+      {.key = ".rewrite", .given = rewrite.has_value()},
+      {.key = ".request_headers", .given = any(request_headers), .guards = true},
+      {.key = ".response_headers", .given = any(response_headers)},
+      {.key = ".mirrors", .given = !mirrors.empty()},
+      {.key = ".cors", .given = cors.has_value()},
+      {.key = ".hsts", .given = hsts.has_value()},
+      {.key = ".allow", .given = !allow.empty(), .guards = true, .opens = false},
+      {.key = ".deny", .given = !deny.empty(), .guards = true, .opens = false},
+      {.key = ".rate_limit", .given = rate_limit.has_value(), .guards = true},
+      {.key = ".body_bytes", .given = body_bytes.has_value(), .guards = true},
+      {.key = ".timeouts.request", .given = request != Duration::zero()},
+      {.key = ".timeouts.try", .given = attempt != Duration::zero()},
+      {.key = ".timeouts.idle", .given = idle != Duration::zero()},
+      {.key = ".timeouts.tunnel_idle", .given = tunnel_idle != Duration::zero(), .opens = false},
+      {.key = ".timeouts.tunnel_age", .given = tunnel_age != Duration::zero(), .opens = false},
+      {.key = ".errors", .given = !errors.empty()},
+      {.key = ".forwarded", .given = forwarded.has_value()},
+      {.key = ".compression", .given = compression.has_value()},
+  });
+}
 
 }  // namespace ebb::routes

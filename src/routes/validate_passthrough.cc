@@ -44,24 +44,9 @@ void check_passthrough(const std::string& key, const RouteModel& route, Refusals
                  refusals);
   }
   if (!route.policy) return;
-  const PolicyModel& policy = *route.policy;
-  refuse_given(key,
-               {{policy.redirect.has_value(), ".redirect"},
-                {policy.rewrite.has_value(), ".rewrite"},
-                {any(policy.request_headers), ".request_headers"},
-                {any(policy.response_headers), ".response_headers"},
-                {!policy.mirrors.empty(), ".mirrors"},
-                {policy.cors.has_value(), ".cors"},
-                {policy.hsts.has_value(), ".hsts"},
-                {policy.rate_limit.has_value(), ".rate_limit"},
-                {policy.body_bytes.has_value(), ".body_bytes"},
-                {policy.timeouts.request != Duration::zero(), ".timeouts.request"},
-                {policy.timeouts.attempt != Duration::zero(), ".timeouts.try"},
-                {policy.timeouts.idle != Duration::zero(), ".timeouts.idle"},
-                {!policy.errors.empty(), ".errors"},
-                {policy.forwarded.has_value(), ".forwarded"},
-                {policy.compression.has_value(), ".compression"}},
-               refusals);
+  for (const PolicyOption& option : options_of(*route.policy)) {
+    if (option.opens) refuse_given(key, {{option.given, option.key}}, refusals);
+  }
 }
 
 }  // namespace ebb::routes
