@@ -1,5 +1,5 @@
-// Output that waits for its reader. Deadlines of a slow reader count from `moved`: more output behind what waits is no
-// progress, and neither is output that is still on its way to the kernel.
+// Output that waits for its reader. Deadlines of a slow reader count from `moved`. New output behind the waiting bytes
+// is no progress, nor is output that has not reached the kernel yet.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
-// Bytes in motion. A Block is a pooled piece of memory with a reference count (one thread only); a Slice is a
-// counted view into a Block; a Chain is a queue of Slices. Received bytes travel from the reactor to the other
-// side's socket as Slices, without being copied. An idle connection holds none.
+// Bytes in transit. A Block is pooled memory with a reference count (one thread only). A Slice is a counted view into a
+// Block, a Chain a queue of Slices. Received bytes travel from the reactor to the other side's socket as Slices,
+// without a copy. An idle connection holds none.
 #pragma once
 
 #include <cstddef>
@@ -77,7 +77,7 @@ class Slice {
     EBB_ASSERT(from + count <= length_);
     return Slice(*block_, offset_ + from, count);
   }
-  // Appends in place; the caller has seen that there is room and that nobody else writes behind this slice.
+  // Appends in place. The caller has checked that there is room and that no other slice ends behind this one.
   void append(std::string_view bytes) {
     if (bytes.empty()) return;  // its data() may be null, which memcpy does not allow
     EBB_ASSERT(bytes.size() <= room());
@@ -107,7 +107,7 @@ class BlockPool {
  public:
   static constexpr std::uint32_t small_size = 2048 - sizeof(Block);
   static constexpr std::uint32_t large_size = 16384 + 512 - sizeof(Block);
-  // What a bulk receive puts into a large block at most: it then makes one full TLS record, not one and a crumb.
+  // Most bytes that a bulk receive puts into a large block: they make exactly one full TLS record.
   static constexpr std::uint32_t body_size = 16384;
 
   static constexpr std::size_t budget_default = std::size_t{128} << 20;
@@ -151,7 +151,7 @@ class BlockPool {
   std::size_t bytes_kept_ = 0;
 };
 
-// What its owner holds in memory that is not the pool's, for as long as the owner lives.
+// Memory of an owner outside the pool, charged to the budget for as long as the owner lives.
 class Charge {
  public:
   explicit Charge(BlockPool& pool) : pool_(pool) {}

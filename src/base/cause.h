@@ -1,5 +1,5 @@
-// Why something ended. One list yields the enum, the labels of metrics and logs, the words for people,
-// whose fault it was and the HTTP status that a client sees, so that none of them can drift apart.
+// Why a connection or exchange ended. One list yields the enum, the labels of metrics and logs, the words for people,
+// the side at fault and the client's HTTP status, so that they cannot drift apart.
 #pragma once
 
 #include <cstdint>

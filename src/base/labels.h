@@ -1,5 +1,5 @@
-// Names of routes, backends, endpoints and listeners as small numbers, equal over all snapshots, so that workers
-// count by number and only logs and the scraper see text. Reading takes no lock: a worker may do it for each request.
+// Names of routes, backends, endpoints and listeners as small numbers, equal over all snapshots. Workers count by
+// number; only logs and the scraper see text. Reading takes no lock, so a worker may read a label for each request.
 #pragma once
 
 #include <array>
@@ -44,7 +44,7 @@ class Labels {
   }
   // How many more names there is room for.
   std::size_t room() const { return chunk_size * chunks_.size() - count_.load(std::memory_order_relaxed); }
-  // Valid for the life of this table: what is written once never moves.
+  // Valid for the life of this table, because a text never moves.
   std::string_view text(Label label) const {
     if (label == 0 || label >= count_.load(std::memory_order_acquire)) return {};
     return chunks_[label / chunk_size].load(std::memory_order_relaxed)[label % chunk_size];

@@ -1,4 +1,4 @@
-// IPv4 and IPv6 addresses where a host name could stand: they are verified, sent and spelt otherwise.
+// IPv4 and IPv6 addresses in the place of a host name, which TLS and HTTP verify and write differently.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Memory that goes back to the kernel at once, for what is large and needed only for a moment: malloc would keep it.
+// Memory that returns to the kernel at once, for large short-lived objects: malloc would keep it.
 // Each allocation is a system call and whole pages, so reserve.
 #pragma once
 

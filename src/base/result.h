@@ -1,4 +1,4 @@
-// Errors are values: what happened, whose fault it was, whether the work may be tried again.
+// Errors are values: the cause, the side at fault, and whether a retry is safe.
 #pragma once
 
 #include <expected>

@@ -91,8 +91,8 @@ class SlotMap {
         [&callback](Handle handle, T& object) { callback(handle, static_cast<const T&>(object)); });
   }
 
-  // A walk in steps, for those who may not take long at a time: looks at `most` slots from `from` on and returns where
-  // to go on, or 0 at the end. What lives through the whole walk is met once; what comes or goes meanwhile, perhaps.
+  // A walk in steps, for callers that must not take long at a time. Visits `most` slots from `from` on and returns the
+  // next slot, or 0 at the end. Objects that live through the whole walk are visited once; others perhaps.
   template <class Callback>
   std::uint32_t for_some(std::uint32_t from, std::uint32_t most, Callback&& callback) {
     const std::uint32_t end = capacity() - std::min(from, capacity()) > most ? from + most : capacity();

@@ -1,6 +1,6 @@
-// Deadlines by the thousand: a hierarchical wheel of four levels with 64 slots each and a tick of one
-// millisecond (reach 4.6 hours; later ones are re-inserted). Arming to a later time only notes it: the node
-// moves when its old slot comes up, so that a connection that is re-armed at each request costs nothing.
+// Deadlines by the thousand: a hierarchical wheel of four levels with 64 slots each and a tick of one millisecond. It
+// reaches 4.6 hours; later deadlines are inserted again. Arming to a later time only notes the time: the node moves
+// when its old slot comes up. Re-arming a connection at each request therefore costs nothing.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// What is wrong with the configuration, said so that one look is enough to repair it.
+// An error in the configuration: place, key, reason and remedy.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// What a configuration says, in one number that replicas can compare: equal for files that say the same, whatever their
-// comments, their layout and the order of their keys.
+// A digest of a configuration, for comparison between replicas. Files with the same values have the same digest,
+// whatever their comments, their layout and the order of their keys.
 #pragma once
 
 #include <string>

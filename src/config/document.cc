@@ -53,7 +53,7 @@ Extent extent_of(const Node& node) {
   return extent;
 }
 
-// What a plain word may be instead of nothing at all (YAML 1.2, 10.3.2).
+// The plain words that mean null (YAML 1.2, 10.3.2).
 bool means_nothing(std::string_view word) {
   return word.empty() || word == "~" || word == "null" || word == "Null" || word == "NULL";
 }

@@ -1,5 +1,5 @@
-// A YAML text as a tree of plain nodes with their places, built from the events of libyaml: a tree that serves
-// configuration keeps the marks of keys and both of two equal ones, and bounds what aliases unfold to.
+// A YAML text as a tree of plain nodes with their places, built from the events of libyaml. The tree keeps the marks of
+// keys and both of two equal keys, and bounds the expansion of aliases.
 #pragma once
 
 #include <expected>

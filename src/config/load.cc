@@ -24,7 +24,7 @@ std::string change(std::string_view key, const std::string& running, const std::
   return std::string(key) + ": needs a restart to become " + wanted + "; this process goes on with " + running;
 }
 
-// What could not be read has its default in the model: remarks about that would only lead away from the cause. The
+// A value that could not be read has its default in the model; errors about the default would hide the cause. The
 // same holds for a backend that seems to be missing when anything at all was misread.
 bool follows_from_misreading(const routes::Refusal& refusal, const Reader& reader) {
   if (!refusal.unknown_backend.empty()) return reader.failed();

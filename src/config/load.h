@@ -1,4 +1,4 @@
-// The file provider: from a file to a model that is known to compile, or to everything that is wrong with it.
+// The file provider: turns a file into a model that compiles, or into a list of all its errors.
 //
 // Before: watch. Next: routes/compile.
 #pragma once
@@ -17,7 +17,7 @@ namespace ebb::config {
 
 enum class Io : std::uint8_t { automatic, uring, epoll };
 
-// What a process decides once, when it starts.
+// Settings that apply at the start of the process only.
 struct Startup {
   std::uint32_t workers = 0;  // 0: one per core
   Io io = Io::automatic;

@@ -1,4 +1,4 @@
-// The keys of what routes do besides sending.
+// The keys of policies of routes.
 #pragma once
 
 #include "config/keys.h"

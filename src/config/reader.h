@@ -1,4 +1,4 @@
-// Walks a document along the tables and collects everything that is wrong with it, each with its place and key.
+// Walks a document along the tables and collects all errors, each with its place and key.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// "did you mean": the known word that is nearest to what was written.
+// "did you mean": the known word that is nearest to the given one.
 #pragma once
 
 #include <span>

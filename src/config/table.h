@@ -1,5 +1,5 @@
-// Tables of keys. A key joins a name, a member, the format of its value and a sentence for the reference; reading a
-// file and writing the reference both walk the same tables, so that neither can know a key that the other does not.
+// Tables of keys. A key joins a name, a member, the format of its value and a sentence for the reference. The reader of
+// files and the writer of the reference walk the same tables, so neither can know a key that the other does not.
 #pragma once
 
 #include <algorithm>
@@ -161,7 +161,7 @@ inline bool expect_list(Reader& reader, const Node& node) {
   return reader.expect(node, Node::Kind::list, "a list", "begin each element with `- `");
 }
 
-// What an empty list of conditions or networks would mean is not guessed: "none" and "all" are both near.
+// An empty list of conditions or networks is an error: it could mean "none" or "all".
 inline bool expect_elements(Reader& reader, const Node& node, std::size_t count) {
   if (count > 0) return true;
   reader.refuse(node.mark, "there is nothing in it", "add an element, or leave the key out");

@@ -1,5 +1,5 @@
-// How values are written in the file: text to value, value to text (for the defaults in the reference), and what to
-// say when a text is not one. A format is a type with `type`, `parse` and `show`; table.h joins it to a member.
+// The formats of values in the file: text to value, value to text (for the defaults in the reference), and the message
+// for a wrong text. A format is a type with `type`, `parse` and `show`; table.h joins it to a member.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +32,7 @@ using Parsed = std::expected<T, Complaint>;
 using Resolve = std::function<std::expected<base::Address, std::string>(const std::string& host, std::uint16_t port)>;
 std::expected<base::Address, std::string> resolve_by_system(const std::string& host, std::uint16_t port);
 
-// What the meaning of a value may depend on besides its text.
+// Facts besides the text that a value may depend on.
 struct Surroundings {
   std::filesystem::path folder;  // of the file: relative paths start here
   Resolve resolve = resolve_by_system;

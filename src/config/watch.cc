@@ -114,7 +114,7 @@ void Watch::run() {
     {
       const std::lock_guard lock(mutex_);
       if (stopping_) return;
-      // Watches first, then a look: what changes in between raises a new event.
+      // Watches first, then a look: a change in between raises a new event.
       if (told) watch_folders();
       changed = take_changes();
     }

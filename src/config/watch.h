@@ -4,10 +4,10 @@
 //   event in a folder -> wait until it is quiet (20 ms, at most 60) -> look at the files -> changed? complete? call
 //   back
 //
-// A changed file is complete when nobody has it open for writing. Where the kernel does not tell (writers.h), it is
-// complete when an event for its name said so (closed, renamed), or when it has stayed the same for a settling time.
-// As the call back reads all files, one that is not complete delays the others; a file that stays open is reported. No
-// event tells of a writer that stays: without events there is a look every `report_after`.
+// A changed file is complete when no process has it open for writing. If the kernel cannot say so (writers.h), a file
+// is complete after an event for its name (closed, renamed), or after a settling time without a change. The callback
+// reads all files, so an incomplete file delays the others; the watch reports a file that stays open. No event reports
+// a writer that stays: without events the watch looks every `report_after`.
 //
 // Owned by the application; its destructor joins the thread.
 #pragma once
@@ -56,13 +56,13 @@ class Watch {
   // Whether all files still are what they were when `changed` was called; ask after reading them, before using what was
   // read. If not, `changed` is called again when they are complete. Any thread.
   bool current();
-  // Whatever the files are now, complete or not, is what is about to be read. Any thread.
+  // The caller is about to read the files as they are, complete or not. Any thread.
   void accept();
 
   std::vector<int> descriptors() const { return {inotify_, wake_}; }  // that it holds open
 
  private:
-  // Which file a path leads to and in which version; equal as long as nobody wrote or replaced it.
+  // The file behind a path, and its version; equal until the file is written or replaced.
   struct Version {
     std::uint64_t device = 0;
     std::uint64_t inode = 0;  // 0: there is no such file

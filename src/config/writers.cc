@@ -24,7 +24,7 @@ bool leases_are_remote(int descriptor) {
   return type == NFS_SUPER_MAGIC || type == cifs_magic || type == smb2_magic;
 }
 
-// The kernel grants a read lease only while nobody has the file open for writing (fcntl(2), F_SETLEASE).
+// The kernel grants a read lease only while no process has the file open for writing (fcntl(2), F_SETLEASE).
 Writers ask_by_lease(int descriptor) {
   struct stat status = {};
   if (::fstat(descriptor, &status) != 0 || !S_ISREG(status.st_mode)) return Writers::none;

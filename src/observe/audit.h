@@ -1,10 +1,10 @@
-// The self-audit without its I/O: the book, which is what the rooms of the process say that they hold open, held
-// against what the kernel says is open. app/self_audit asks both.
+// The self-audit without its I/O. It compares the book, the descriptors that the rooms of the process hold, with the
+// descriptors that the kernel has open. app/self_audit asks both.
 //
-// The two are never of the same moment, since the workers go on meanwhile: what was opened or closed in between differs
-// without being wrong. So a difference counts only if a second look finds the very same one. In both directions that
-// is safe: what is open through both looks stands in the second book, and what was closed before the second book was
-// read is not in it.
+// The two are never of the same moment, because the workers go on meanwhile. A descriptor that opens or closes in
+// between differs without being wrong. A difference therefore counts only if a second look finds it again. That is safe
+// in both directions: the second book has each descriptor that is open through both looks, and none that closed before
+// the second book was read.
 #pragma once
 
 #include <array>
@@ -82,7 +82,7 @@ constexpr const DifferenceFacts& facts(DifferenceKind kind) { return difference_
 
 // One line of the book.
 struct Claim {
-  // What its own room finds wrong with it, before the kernel is asked.
+  // The fault that its own room finds, before the audit asks the kernel.
   enum class Flaw : std::uint8_t { none, disowned, without_socket, unburied };
   int descriptor = -1;  // of `without_socket`: none
   ClaimKind kind = ClaimKind::own;
@@ -103,7 +103,7 @@ struct Difference {
   std::uint64_t inode = 0;  // that the kernel has there; 0: none
   Claim claim{};            // but for `unclaimed`
 
-  // What it is about: equal for the same thing, not merely for one of the same kind.
+  // Identity of the difference: equal for the same object, not for another of the same kind.
   auto identity() const {
     return std::tuple(descriptor, kind, inode, claim.room, claim.owner.kind, claim.owner.handle.slot,
                       claim.owner.handle.generation, claim.socket.slot, claim.socket.generation);
@@ -115,7 +115,7 @@ std::vector<Difference> compare(std::span<Claim> book, std::span<const OpenDescr
 // Those of the second look that the first had as well.
 std::vector<Difference> persisting(std::vector<Difference> first, std::vector<Difference> second);
 
-// What its room knows of a line of the book.
+// The facts that its room has about a line of the book.
 struct SocketHistory {
   std::string whose;   // a listener, or backend/endpoint
   base::Address peer;  // as the room has it

@@ -91,7 +91,7 @@ struct Counters {
   std::array<std::array<std::uint64_t, base::cause_count>, 4> closed{};   // [side][cause]
   std::array<std::uint64_t, base::cause_count> retries{};                 // by the cause that made it necessary
 
-  // [health][cause]: what this worker has found as the home of endpoints.
+  // [health][cause]: verdicts of this worker as the home of endpoints.
   std::array<std::array<std::uint64_t, base::cause_count>, 5> verdicts{};
   boost::unordered_flat_map<base::Label, std::array<std::uint64_t, 2>> checks;  // by backend: [passed]
 

@@ -1,4 +1,4 @@
-// What one worker counts of datagrams and flows; a part of Counters.
+// Counters of datagrams and flows of one worker; a part of Counters.
 #pragma once
 
 #include <array>

@@ -1,7 +1,7 @@
-// What the control plane tells its operator: started, configuration applied or refused, listener opened, certificate
-// near its end. One line per event, to standard error; any thread but a worker, since writing may wait for a reader:
-// those put their events into an outbox (event_outbox.h). A reader that has stalled for a second loses events, which
-// are counted. docs/event-log.md lists the events.
+// Events for the operator: started, configuration applied or refused, listener opened, certificate about to expire. One
+// line per event, to standard error. A write may wait for a reader, so workers do not write: they put their events into
+// an outbox (event_outbox.h). If the reader stalls for a second, the log drops events and counts them.
+// docs/event-log.md lists the events.
 #pragma once
 
 #include <cstdint>

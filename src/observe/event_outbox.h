@@ -1,5 +1,5 @@
-// Events of threads that must not wait for a log, above all of workers: a queue and a thread that writes. Bounded: so
-// many lines in a second; what comes beyond that is counted, and the count is told when the second is over.
+// Events of threads that must not wait for a log, above all of workers: a queue and a thread that writes. The number of
+// lines per second is bounded; the outbox counts the rest and reports the count when the second is over.
 #pragma once
 
 #include <chrono>

@@ -1,4 +1,4 @@
-// All metrics as text. docs/metrics.md lists them for people; a test holds the two together.
+// All metrics as text. docs/metrics.md lists them for people; a test compares the two.
 #pragma once
 
 #include <functional>

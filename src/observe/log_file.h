@@ -1,6 +1,6 @@
-// Where log lines end: a file or standard output. Used by the log's writer thread only, but for descriptor(). A write
-// that fails loses its bytes; the next one starts on a new line. A reader that stalls is waited for, as long as
-// `patience` says so.
+// The destination of log lines: a file or standard output. Only the log's writer thread uses it, except descriptor(). A
+// failed write loses its bytes; the next write starts on a new line. If the reader stalls, the write waits as long as
+// `patience` allows.
 #pragma once
 
 #include <atomic>

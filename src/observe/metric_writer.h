@@ -1,5 +1,5 @@
 // The syntax of metrics: Prometheus text 0.0.4 and OpenMetrics 1.0.0, which differ in the names of counters, in info
-// metrics and in the last line. What is measured is told by exposition.cc.
+// metrics and in the last line. exposition.cc has the metrics themselves.
 #pragma once
 
 #include <cstdint>

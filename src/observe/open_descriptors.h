@@ -1,5 +1,5 @@
-// What the kernel says this process holds open. For a thread of its own, never for a worker: it takes as long as there
-// are descriptors.
+// The open descriptors of this process, as the kernel has them. For a separate thread, never for a worker: the time
+// grows with the number of descriptors.
 #pragma once
 
 #include <cstdint>

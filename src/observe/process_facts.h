@@ -1,4 +1,4 @@
-// What the kernel says about this process. Reads /proc: for the admin thread, never for a worker.
+// The kernel's facts about this process. Reads /proc: for the admin thread, never for a worker.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ struct ProcessFacts {
   std::uint64_t max_fds = 0;
 };
 
-// What cannot be read stays 0.
+// An unreadable fact stays 0.
 ProcessFacts read_process_facts();
 
 // Of all threads, in user space and in the kernel.
