@@ -1,9 +1,9 @@
-// Whether another replica runs the configuration that we run. Pure. Each process counts generations for itself, so that
-// what is compared is the digest; it does not say which of two is the newer one.
+// Whether another replica runs the same configuration as this router. Pure. Each process counts its own generations, so
+// this compares digests, which do not show which of two configurations is newer.
 //
-// A change reaches replicas one after the other, and a digest that is not ours is no fault at first. It is one when it
-// is still shown `settle` after it was first seen, even if most answers of the replica have ours: one of its workers is
-// wedged then.
+// A change reaches replicas one after the other, so a different digest is no fault at first. It becomes a fault if an
+// answer still has it `settle` after the first, even if most answers of the replica agree: then one of its workers is
+// stuck.
 #pragma once
 
 #include <optional>

@@ -1,5 +1,5 @@
-// One question and its answer in one of the protocols, without I/O: bytes in, bytes out. The prober makes one for every
-// request; the connection below it may live longer.
+// A request and its answer in one of the protocols, without I/O: bytes in, bytes out. The prober makes a dialogue for
+// every request; the connection below it may live longer.
 //
 // Before: probe, which has the connection. Next: judge, which gets the answer.
 #pragma once

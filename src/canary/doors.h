@@ -1,7 +1,7 @@
 // Which doors a configuration opens to its canary. Pure.
 //
-// A route that is walked stands behind a listener that serves it: without TLS that is a plain leg, with TLS what the
-// route's `tls` says. Of each kind one door is enough for a replica: the first of the configuration.
+// A probed route stands behind a listener that serves it. Without TLS the leg is plain, with TLS the route's `tls`
+// decides. A replica needs one door of each kind: the first of the configuration.
 #pragma once
 
 #include <vector>

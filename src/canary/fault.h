@@ -1,5 +1,5 @@
-// What can be wrong with a probe, in the order in which a probe meets it. One list yields the enum, the names in
-// metrics and the API, the words for people and what to do, so that none of them can drift apart.
+// The faults of a probe, in the order in which a probe meets them. One list yields the enum, the names in metrics and
+// the API, the words for people and the remedy, so that they cannot drift apart.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
-// What a prober and a canary server say to each other in HTTP: the prober marks its request with a nonce, the server
-// sends it back and says who it is, the router between them says which configuration it runs. In the 101 of a WebSocket
-// they say the same.
+// The HTTP fields of probes. The prober marks its request with a nonce. The server returns the nonce and names its pod
+// and node. The router between them adds the configuration that it runs. The 101 of a WebSocket carries the same
+// fields.
 #pragma once
 
 #include <cstddef>

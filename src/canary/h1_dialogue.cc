@@ -53,7 +53,7 @@ Dialogue::Step H1Dialogue::read_body(std::string_view bytes) {
     note_body(bytes.substr(step.payload_at, step.payload_size), answer_);
     bytes.remove_prefix(step.consumed);
   }
-  // Bytes that nobody asked for would be taken for the next answer.
+  // Unrequested bytes would be read as the next answer.
   reusable_ = keep_ && bytes.empty();
   return Step::complete;
 }

@@ -1,5 +1,5 @@
-// Whether an answer is the right one. Pure. The status is looked at first: an answer that the router made itself has
-// neither nonce nor port, and would else be called wrong for that (OpenShift's canary does so).
+// Whether an answer is the right one. Pure. The status comes first: the router's own answers have neither nonce nor
+// port, and would otherwise be reported as wrong for that (as by OpenShift's canary).
 #pragma once
 
 #include <cstdint>

@@ -80,7 +80,7 @@ struct Leg {
   bool own = true;
   std::shared_ptr<const wire::ClientContext> tls;  // null: plain
 
-  // Two legs of that name are the same: what is known of one is known of the other.
+  // Two legs with the same name are the same leg and share their history.
   std::string name() const;  // "a/edge/h2"
 };
 

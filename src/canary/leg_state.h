@@ -1,7 +1,7 @@
-// What the last probes of one leg amount to: k bad ones of the last n turn it failing, fewer let it recover. Pure.
+// The state of a leg from its last probes: k bad ones of the last n make it failing, fewer let it recover. Pure.
 //
-// A spell begins with the first fault after n good probes. Its faults are counted by name, and its last distinct errors
-// are kept, until the next spell begins: what happened last night can still be read in the morning.
+// A spell begins with the first fault after n good probes. The leg keeps the counts of its faults and its last distinct
+// errors until the next spell begins, so that an operator can read in the morning what failed at night.
 #pragma once
 
 #include <array>

@@ -1,4 +1,4 @@
-// How long the parts of a probe took, each by itself: which of them grew says where to look.
+// The duration of each part of a probe: the part that grew shows where to look.
 #pragma once
 
 #include <algorithm>

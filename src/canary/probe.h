@@ -1,12 +1,12 @@
-// One leg's connection and the walk that is under way on it, one at a time:
+// The connection of a leg, and the probe that is under way on it:
 //
 //    resting ──▶ resolving ──▶ connecting ──▶ securing ──▶ asking ──▶ parting ──▶ resting
 //       │            (a name)                  (TLS)        ▲  │
 //       └───────────── a connection that was kept ──────────┘◀─┘ or reset
 //
-// On a new connection that is to be kept it asks twice: only the second request shows that it carries more than one.
-// Whatever happens, a walk ends with one ProbeResult. Its connection is then kept, if the protocol does that; parted
-// from, which lasts until the peer has finished too or the next walk begins; or reset. There is never a second one.
+// On a new connection for reuse the probe sends two requests: only the second proves that the connection carries
+// several. Every probe ends with exactly one ProbeResult. Its connection is then kept, if the protocol allows that, or
+// parted from (until the peer has finished or the next probe begins), or reset. There is never a second connection.
 //
 // Before: prober, which owns it, keeps its time and looks names up. Next: dialogue (the protocol), the reactor.
 #pragma once

@@ -1,4 +1,4 @@
-// What one probe has found.
+// The result of a probe.
 #pragma once
 
 #include <optional>

@@ -183,7 +183,7 @@ void Prober::count_round(const Walk& walk, bool failing_before) {
   if (callbacks_.port_wanted) callbacks_.port_wanted(*rotation_.wanted());
 }
 
-// Nobody listens here.
+// The prober has no listeners.
 void Prober::on_accepted(base::Owner, reactor::SocketId socket, const base::Address&) {
   reactor_.close(socket, reactor::CloseMode::reset);
 }

@@ -1,9 +1,9 @@
-// Walks every leg again and again, and keeps what it finds. One object for the life of the router, on a reactor of its
-// own: all calls and callbacks are on that reactor's thread (others post()).
+// Probes every leg again and again, and keeps the results. One object for the life of the router, with its own reactor:
+// all calls and callbacks are on that reactor's thread (others post()).
 //
-// It is not the leak that it looks for: a leg has one connection or none, and never a second one before the first is
-// closed; a probe that hangs is ended by its budget. So it never holds more sockets than there are legs, whatever the
-// period and however long it runs.
+// The prober cannot leak connections itself. A leg has one connection or none, and never a second before the first is
+// closed. The budget ends a probe that hangs. So there are never more sockets than legs, whatever the period and
+// however long the prober runs.
 //
 // Next: probe (one walk), judge (was it right?), leg_state (what do the last ones amount to?), rotation.
 #pragma once

@@ -1,5 +1,5 @@
-// Addresses for names. getaddrinfo() blocks and cannot be called off, so each name that is being looked up has a
-// thread; there are never more of them than names. Whoever does not want to wait any longer forgets the question.
+// Addresses for names. getaddrinfo() blocks and cannot be cancelled, so each look-up under way has a thread. There are
+// never more threads than names. A caller that no longer wants to wait forgets the question.
 #pragma once
 
 #include <cstdint>

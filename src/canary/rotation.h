@@ -1,5 +1,5 @@
-// Which of its ports the canary's route should lead to. After some good rounds the route is moved to the next one: that
-// the answers follow proves that the router takes changes. Pure.
+// The port that the canary's route should lead to. After some good rounds the canary moves the route to the next port.
+// If the answers follow, the router takes changes. Pure.
 //
 //            `rounds` good ones: wanted() is the next port
 //    settled ──────────────────────────────────────────────▶ moving

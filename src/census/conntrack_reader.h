@@ -9,7 +9,7 @@
 
 namespace ebb::census {
 
-// One direction as the connection tracking sees it.
+// A direction of a connection, as connection tracking has it.
 struct Tuple {
   base::Address source;
   base::Address destination;

@@ -31,7 +31,7 @@ std::expected<void, int> dump_sockets(NetlinkSocket& diag, const DiagAsked& aske
 // This very socket now: its ends and its cookie. ENOENT: it is no longer there.
 std::expected<Socket, int> find_socket(NetlinkSocket& diag, const Socket& known);
 
-// What names exactly one socket to the kernel.
+// The identity of exactly one socket for the kernel.
 inet_diag_req_v2 diag_request(const Socket& socket);
 
 }  // namespace ebb::census

@@ -1,5 +1,5 @@
-// The facts of a socket by name, for everything that is written as JSON and read back: one list, so that writer and
-// reader cannot drift apart.
+// The facts of a socket by name, for writing as JSON and reading back. Writer and reader share this list, so they
+// cannot drift apart.
 #pragma once
 
 #include "census/socket.h"

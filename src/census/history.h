@@ -1,4 +1,4 @@
-// What several samples say that one cannot: since when a socket is known, and whose connections only grow in number.
+// Facts that need several samples: since when a socket is known, and which programs only open more connections.
 #pragma once
 
 #include <deque>

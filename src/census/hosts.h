@@ -1,4 +1,4 @@
-// What all sockets to one host say together: silence on one may be that one's fault, silence on all is the host's.
+// The evidence of all sockets to a host: silence on one may be that socket's fault, silence on all is the host's.
 #pragma once
 
 #include <unordered_map>

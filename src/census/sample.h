@@ -1,4 +1,4 @@
-// One look at all sockets. Owns everything that its sockets refer to by number.
+// A sample: one look at all sockets. Owns everything that its sockets refer to by number.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// One TCP socket as the kernel describes it: plain facts, no opinion. 100,000 of them have to fit into memory, hence
+// A TCP socket as the kernel describes it: facts without a verdict. 100,000 of them have to fit into memory, hence
 // numbers; names of processes and namespaces are in the Sample that it belongs to.
 #pragma once
 

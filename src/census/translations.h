@@ -1,4 +1,4 @@
-// The connections of one network namespace whose addresses are translated there: who is really at the other end.
+// The connections of a network namespace whose addresses are translated there, with their real peers.
 #pragma once
 
 #include <expected>

@@ -1,4 +1,4 @@
-// What is to be thought of a socket, why, and what to do about it. Pure: a table of rules over the facts of one socket
+// The verdict on a socket, with its reason and remedy. Pure: a table of rules over the facts of one socket
 // and what all sockets together say about its peer; the first rule that holds decides.
 #pragma once
 
@@ -63,7 +63,7 @@ struct Policy {
   std::uint32_t time_outs = 2;         // unanswered ones that make a suspect
 };
 
-// What one socket does not know about itself.
+// Facts about a socket that the socket itself does not have.
 struct Surroundings {
   bool peer_removed = false;  // by the list of those that are gone
   bool host_silent = false;   // several sockets to that host agree

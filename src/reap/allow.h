@@ -11,7 +11,7 @@
 
 namespace ebb::reap {
 
-// Who a socket belongs to. What could not be found out is empty, and matches no condition.
+// The owner of a socket. A fact that could not be read is empty, and matches no condition.
 struct Belonging {
   std::string_view netns;
   std::string_view process;

@@ -1,5 +1,5 @@
-// Gives sockets of programs that nobody will change limits, by the policy: at connect() by programs in the kernel, and
-// whatever is open by a sweep over each look. New sockets are no longer armed when this object is gone; those that were
+// Sets the policy's time-outs on sockets of unchanged programs. BPF programs do so at connect(); a sweep over each look
+// does so for open sockets. New sockets are no longer armed when this object is gone; those that were
 // armed stay so.
 #pragma once
 

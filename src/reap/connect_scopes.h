@@ -1,5 +1,5 @@
-// Which sockets the kernel can arm by itself at connect(): it knows the control group and the peer's port, and not the
-// names of programs and namespaces. Rows with such conditions are armed when the socket is first seen. Pure.
+// The sockets that the kernel can arm by itself at connect(). It knows the control group and the peer's port, but not
+// the names of programs and namespaces. Rows with such conditions are armed when the socket is first seen. Pure.
 #pragma once
 
 #include <cstdint>

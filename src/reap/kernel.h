@@ -1,4 +1,4 @@
-// What the reaper asks of the machine, and does to it. Tests have another one.
+// The reaper's reads and actions on this machine. Tests have another one.
 #pragma once
 
 #include <cstdint>

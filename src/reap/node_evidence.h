@@ -1,5 +1,5 @@
-// What all sockets to one node say together, at one look: silence on one may be its program's fault, silence on all of
-// them is the node's, or the way's. Pure.
+// The evidence of all sockets to a node, at one look. Silence on one may be its program's fault; silence on all is the
+// fault of the node or the path. Pure.
 #pragma once
 
 #include <algorithm>

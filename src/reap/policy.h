@@ -1,4 +1,5 @@
-// What an operator allows to be ended, and why. Everything is off, and nothing allowed, unless the file says so.
+// The connections that an operator allows the reaper to end, and the grounds. Everything is off, and nothing allowed,
+// unless the file says so.
 #pragma once
 
 #include <cstdint>

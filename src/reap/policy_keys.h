@@ -81,7 +81,7 @@ struct BudgetFormat {
   static std::string show(std::uint32_t value) { return config::CountFormat::show(value); }
 };
 
-// Who may read which sockets a node ends is not ours to decide: they stay on the node.
+// Metrics show which sockets a node ends, so they stay on the node.
 struct LoopbackFormat {
   static std::string type() { return "loopback address"; }
   static config::Parsed<base::Address> parse(std::string_view text, const config::Surroundings& surroundings) {

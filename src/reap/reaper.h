@@ -41,7 +41,7 @@ class Reaper {
   void policy_refused();
   void truth_refused();
 
-  // One look and all that follows from it. The error: nothing could be read.
+  // A look and all its actions. The error: nothing could be read.
   std::expected<void, std::string> round();
   // A cheap look for those who watch: only sockets of namespaces in which something may have stalled. Nothing follows.
   std::expected<census::Sample, std::string> glance();

@@ -1,4 +1,4 @@
-// What was done about one socket, with the evidence: a line of the log.
+// The action on a socket, with its evidence: a line of the log.
 #pragma once
 
 #include <array>

@@ -1,4 +1,4 @@
-// What the reaper has done since it started, and how it stands, as metrics.
+// The reaper's actions since its start, and its present state, as metrics.
 #pragma once
 
 #include <array>
