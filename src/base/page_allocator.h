@@ -1,5 +1,5 @@
-// Memory that returns to the kernel at once, for large short-lived objects: malloc would keep it.
-// Each allocation is a system call and whole pages, so reserve.
+// Memory that returns to the kernel at once, for large short-lived objects: malloc would keep it. Each allocation is a
+// system call and whole pages, so reserve.
 #pragma once
 
 #include <sys/mman.h>

@@ -1,5 +1,5 @@
-// What travels beside a datagram: which of our addresses it came to or leaves from (a socket bound to 0.0.0.0 or ::
-// has many), and how many the kernel had to drop before it.
+// Control data of a datagram: the local address that it came to or leaves from (a socket bound to 0.0.0.0 or :: has
+// many), and the number of datagrams that the kernel dropped before it.
 #pragma once
 
 #include <netinet/in.h>

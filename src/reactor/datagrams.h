@@ -1,6 +1,6 @@
-// Datagram sockets, the same for both reactors: they stand in an epoll set of their own, whose descriptor the reactor
-// watches like any other. Owned by the Loop. Receiving and sending are direct calls, many datagrams per receive; a
-// socket with more to read than its turn allows shows up again in the next round, because the set is level-triggered.
+// Datagram sockets, the same for both reactors: they are in an epoll set of their own, whose descriptor the reactor
+// watches like any other. Owned by the Loop. Receives and sends are direct calls, many datagrams per receive. The set
+// is level-triggered: a socket with more to read than its turn allows shows up again in the next round.
 #pragma once
 
 #include <sys/socket.h>

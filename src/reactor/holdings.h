@@ -1,5 +1,5 @@
-// What a reactor says that it holds open: one side of the self-audit, which compares it with what the kernel says. A
-// walk in steps, so that it never holds up a round for long.
+// The descriptors that a reactor holds: one side of the self-audit, which compares them with the kernel's. A walk in
+// steps, so that it never delays a round for long.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// A socket that its handler has closed while output was unsent, or its peer was sending: it lives on until the one is
-// gone and the other has ended, but not without end. Such a socket has one, others do not: idle connections are many.
+// State of a socket that its handler closed while output was unsent or its peer was sending. The socket lives until the
+// output has left and the peer has ended, within limits. Only such sockets have it, because idle connections are many.
 // Linked in one of the loop's lists by what it waits for, the nearest deadline first, and in the one by age, the oldest
 // first.
 #pragma once

@@ -1,4 +1,4 @@
-// What a reactor knows of a listening socket, whichever way it learns of events. Owned by the reactor's SlotMap.
+// The state of a listening socket, for both kinds of reactor. Owned by the reactor's SlotMap.
 #pragma once
 
 #include "base/clock.h"

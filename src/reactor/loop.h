@@ -1,4 +1,4 @@
-// What the epoll and the io_uring reactor have in common: clock, timers, blocks, mailbox, and the order of a round:
+// The common part of the epoll and the io_uring reactor: clock, timers, blocks, mailbox, and the order of a round:
 //
 //   wait -> begin_round -> events -> end_round: timers, posted tasks, on_round_end
 //
@@ -94,7 +94,7 @@ class Loop : public Reactor {
 
  private:
   enum TimerKind : std::uint32_t { accept_timer, linger_timer, silence_timer, age_timer, glance_timer };
-  // One timeout for all: whoever comes last has the last deadline.
+  // All have the same time-out, so the last to come has the last deadline.
   struct Lingering {
     base::Timer ends;
     base::List<Linger, Linger> sockets;

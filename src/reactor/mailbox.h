@@ -1,5 +1,5 @@
-// Tasks that other threads hand to the loop. The eventfd is written only when the queue was empty: one wake-up
-// serves all that came before the loop looked.
+// Tasks from other threads for the loop. A poster writes the eventfd only if the queue was empty: one wake-up serves
+// all tasks that arrive before the loop looks.
 #pragma once
 
 #include <functional>

@@ -1,6 +1,6 @@
-// Moves bytes from socket to socket through a pipe, without copying them to user space (splice(2)). The pipe is
-// filled only when it is empty: then EAGAIN on the way in can only mean that the source has nothing, and bytes in
-// the pipe always reach the sink before an end or error of the source is seen.
+// Moves bytes from socket to socket through a pipe, without copying them to user space (splice(2)). The pump fills the
+// pipe only when it is empty. EAGAIN on the way in then means that the source has no bytes, and the pipe's bytes reach
+// the sink before the pump sees an end or error of the source.
 #pragma once
 
 #include <cstdint>

@@ -4,7 +4,7 @@
 //   Handler calls    listen connect receive send finish close pump      any time, also inside a callback
 //   Reactor calls    on_accepted on_connected on_received ...           never from inside one of those calls
 //
-// A socket that fails or is finished by its peer is reported, never closed: whoever holds its SocketId closes it.
+// The reactor reports a socket that fails or that its peer finishes; the holder of its SocketId closes it.
 // After close() no callback names that socket again.
 #pragma once
 
@@ -32,8 +32,8 @@ using ListenerId = base::TypedHandle<struct ListenerTag>;
 using DatagramSocketId = base::TypedHandle<struct DatagramSocketTag>;
 using base::Owner;
 
-// Set on every socket: node sysctls do not reach into containers, and keepalive alone does not fire while data is
-// unacknowledged (net/ipv4/tcp_timer.c), so both limits are needed.
+// Set on every socket, because node sysctls do not reach into containers. Both limits are needed: keepalive does not
+// fire while data is unacknowledged (net/ipv4/tcp_timer.c).
 struct SocketLimits {
   // It also ends a living peer whose window stays shut that long, so that it is the longest pause a reader may make
   // (docs/decisions/0006-user-timeout.md).
@@ -162,7 +162,7 @@ class Reactor {
   virtual bool peer_gone(SocketId socket) = 0;
   // Also of a socket that has failed, until it is closed; none once it is, or where the kernel does not tell.
   virtual std::optional<TcpFacts> tcp_facts(SocketId socket) = 0;
-  // A peer that has been quiet for a second is asked by a keepalive probe, now, and again every second; its kernel
+  // Sends a keepalive probe to a peer that has been quiet for a second, now and every second. The peer's kernel
   // answers, whatever its process does (TcpFacts::probes, silence). `false`: as the limits say again.
   virtual void ask_peer(SocketId socket, bool ask) = 0;
   virtual base::Address local_address(SocketId socket) const = 0;  // which of our addresses the peer reached

@@ -1,6 +1,6 @@
-// Memory to receive into. One large block serves many small receives: each takes the next part of it, and once all
-// parts have been released it is used from its start again, still warm in the cache. Bulk receives get up to eight
-// whole ones.
+// Memory for receives. A large block serves many small receives: each takes the next part. Once all parts are
+// released, receives use the block from its start again, still warm in the cache. Bulk receives get up to eight whole
+// blocks.
 #pragma once
 
 #include <sys/uio.h>

@@ -1,4 +1,4 @@
-// What a reactor knows of a socket, whichever way it learns of events. Owned by the reactor's SlotMap.
+// The state of a socket, for both kinds of reactor. Owned by the reactor's SlotMap.
 #pragma once
 
 #include <algorithm>

@@ -34,8 +34,8 @@ bool descriptors_exhausted(int sys);  // or memory: waiting may help
 int pending_error(int socket);        // SO_ERROR, which reading clears
 void set_blocking(int socket, Blocking blocking);
 void reset_on_close(int socket);
-// For a listener that is about to close: who comes now asks again in a second, and finds who listens then. Without it a
-// connection that is made between the last accept and the close would be reset.
+// For a listener that is about to close: a client that connects now retries in a second and finds the next one.
+// Without it the close would reset connections made after the last accept.
 void ignore_arrivals(int listener);
 void send_fin(int socket);
 // Both look without taking.

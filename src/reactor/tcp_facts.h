@@ -1,5 +1,5 @@
-// What the kernel knows of a TCP connection that no event tells: how much of our output has arrived, and for how long
-// the peer has not confirmed the rest.
+// The kernel's facts about a TCP connection that no event reports: how much output the peer has acknowledged, and for
+// how long it has not acknowledged the rest.
 #pragma once
 
 #include <cstdint>

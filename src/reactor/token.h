@@ -1,5 +1,5 @@
-// What the kernel carries for us in an event or completion: a kind and a handle, in 64 bits. A late event of a closed
-// socket names an old generation and finds nothing.
+// The 64 bits that the kernel returns with an event or completion: a kind and a handle. A late event of a closed socket
+// names an old generation and finds nothing.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
-// The reactor on io_uring: the kernel does the work, we hear of its completion, and all that one round asks for goes
-// down in a single system call. An operation in flight owns its socket's memory: a closed socket stays in its slot,
-// invisible, until the kernel has returned the last one.
+// The reactor on io_uring. The kernel does the work and reports completions; a round submits all its operations in a
+// single system call. An operation in flight owns its socket's memory. A closed socket therefore stays in its slot,
+// invisible, until the kernel has returned the last operation.
 //
 //   uring.cc              the ring, rounds, completions, listeners
 //   uring_operations.cc   what each socket asks of the kernel, settled once before each submission

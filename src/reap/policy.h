@@ -1,4 +1,4 @@
-// The connections that an operator allows the reaper to end, and the grounds. Everything is off, and nothing allowed,
+// The sockets that an operator allows the reaper to end, and why. Everything is off, and nothing allowed,
 // unless the file says so.
 #pragma once
 

@@ -44,7 +44,7 @@ class AddressSet {
   std::vector<Cidr> ranges_;  // sorted, without overlap
 };
 
-// Who may use a route: nobody of `deny`; if there is an `allow`, only those in it.
+// The clients that may use a route: none in `deny`; with an `allow`, only those in it.
 struct AddressFilter {
   AddressSet allow;
   AddressSet deny;

@@ -1,4 +1,4 @@
-// A part that few of its owners have: one pointer where it is missing. Copies are deep, so that models stay plain
+// A part that few owners have: it costs a pointer where it is missing. Copies are deep, so that models stay plain
 // values; a hundred thousand routes without it cost 8 bytes each.
 #pragma once
 

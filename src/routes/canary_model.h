@@ -1,5 +1,5 @@
-// What the router proves about itself, as a provider gives it: which of its routes are walked by the canary, from
-// where and how often. canary/doors makes legs of it.
+// The canary's settings, as a provider gives them: which routes the canary probes, through which replicas, and how
+// often. canary/doors makes legs of it.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Who a request comes from when it came through proxies that we trust.
+// The client's address of a request that came through trusted proxies.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +19,8 @@ struct ClientAddress {
   Hops hops = Hops::told;
 };
 
-// The peer itself unless it is trusted; else the last address in X-Forwarded-For that is not a trusted proxy's. What
-// stands before that was written by somebody whom nobody here knows. The port of an address from the field is 0.
+// The peer itself unless it is trusted; else the last address in X-Forwarded-For that is not a trusted proxy's. The
+// elements before that come from unknown writers. The port of an address from the field is 0.
 ClientAddress client_address(const base::Address& peer, const HeaderSource& headers, const AddressSet& trusted);
 
 }  // namespace ebb::routes

@@ -1,5 +1,5 @@
-// What one client is to a limit: an IPv4 address, also one that is mapped into IPv6, or the /64 of an IPv6 address,
-// because whoever has one address of it has them all.
+// A client, as limits count it: an IPv4 address (also one mapped into IPv6), or the /64 of an IPv6 address, because the
+// owner of one address has the whole /64.
 #pragma once
 
 #include <cstdint>

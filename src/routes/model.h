@@ -1,4 +1,4 @@
-// What a provider says the router should be: plain values, not yet validated together. compile() makes a Snapshot of
+// The desired configuration from a provider: plain values, not yet validated together. compile() makes a Snapshot of
 // it or says what is wrong.
 #pragma once
 
@@ -90,7 +90,7 @@ struct EndpointLimitsModel {
   std::uint32_t connections = 0;
 };
 
-// What each endpoint is asked from time to time, whether it has work or not.
+// The active check of each endpoint, with or without work.
 struct HealthModel {
   std::string http;                 // the target of a GET; "": a connection, with its TLS handshake, is enough
   std::string host;                 // that is asked for; "": the name in the backend's certificate, or the address
@@ -102,7 +102,7 @@ struct HealthModel {
   std::uint32_t rise = 2;                      // successes in a row after which it is up again
 };
 
-// What is concluded from traffic about endpoints, without a check: each can be switched off.
+// Inferences about endpoints from traffic, without a check; each can be switched off.
 struct SilenceModel {
   bool on = true;
   Duration after = std::chrono::seconds{1};         // a request has waited, before that is evidence

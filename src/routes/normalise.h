@@ -1,4 +1,4 @@
-// One spelling for hosts, paths and names, used for the keys of route_table.cc and for requests by match.cc, so that
+// A single spelling of hosts, paths and names. route_table.cc uses it for its keys and match.cc for requests, so that
 // the two cannot disagree.
 #pragma once
 
@@ -19,7 +19,7 @@ std::string_view normalise_host(std::string_view authority, HostBuffer& buffer);
 // of them before.
 std::string_view without_query(std::string_view target);
 
-// What stands behind the first "?", without it.
+// The text behind the first "?".
 std::string_view query_of(std::string_view target);
 
 // "/api/" and "/api" are one prefix, "/api"; "/" is "".

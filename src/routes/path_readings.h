@@ -1,9 +1,9 @@
-// What a path may be to an endpoint. Programs have habits that the standard does not have: they decode encoded slashes
-// and backslashes, decode twice, take backslashes for slashes, leave out the parameters of segments (";x"), take
-// several slashes for one, end a path at an encoded "?", "#" or NUL, leave out stray percent signs, and remove dot
-// segments or keep them. Each has some of these habits, in an order of its own. So the readings of a path are all that
-// can be made of it by any habits in any order. Each habit shortens a path or leaves fewer backslashes, so that there
-// is an end.
+// The readings of a path by endpoints. Programs have habits beyond the standard. They decode encoded slashes and
+// backslashes, decode twice, or take backslashes for slashes. They leave out the parameters of segments (";x") and
+// stray percent signs, or merge slashes. They end a path at an encoded "?", "#" or NUL, and remove dot segments or keep
+// them. Each program has some of these habits, in its own order. The readings of a path are therefore all texts that
+// any habits in any order make of it. Each habit shortens a path or leaves fewer backslashes, so their number is
+// finite.
 //
 // Before: path_form. Next: path_choice, which matches each of them.
 #pragma once

@@ -1,5 +1,5 @@
-// What may be done to the requests of a route besides sending them to a backend: plain values, as a provider gives
-// them. policy.h makes them ready for use; the gate applies them.
+// The policies of a route, besides the choice of a backend: plain values, as a provider gives them. policy.h makes them
+// ready for use; the gate applies them.
 #pragma once
 
 #include <array>
@@ -95,7 +95,7 @@ struct ErrorBodyModel {
   const std::string& body() const { return text ? *text : *file.content; }
 };
 
-// What is done with Forwarded and X-Forwarded-*, which say who the client was.
+// How the router sets Forwarded and X-Forwarded-*, which name the client.
 enum class ForwardedMode : std::uint8_t {
   append,   // behind what the request brought
   replace,  // what the request brought is dropped
@@ -103,7 +103,7 @@ enum class ForwardedMode : std::uint8_t {
   never,    // the request's own pass unchanged
 };
 
-// What is done with a path that has more than one spelling. path_form.h has the rules.
+// How the router treats a path with more than one spelling. path_form.h has the rules.
 enum class PathMode : std::uint8_t {
   normalise,  // one spelling is made of it; what still can be read in two ways must not lead around a route
   refuse,     // only the one spelling is served

@@ -1,5 +1,5 @@
-// How many requests a client address may make. A worker owns one table for all its routes; its memory is fixed when
-// it is made, whoever asks.
+// The rate of requests per client address. A worker owns one table for all its routes. Its memory is fixed from the
+// start, however many clients come.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// What match() needs to know about a request, on any protocol. Views into the caller's memory.
+// The facts of a request that match() needs, for any protocol. Views into the caller's memory.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// A route as a provider gives it: what it matches, where it sends, what it does besides.
+// A route as a provider gives it: conditions, backends and policies.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What a model must satisfy to become a Snapshot.
+// The rules that a model must satisfy to become a Snapshot.
 #pragma once
 
 #include <vector>

@@ -1,5 +1,5 @@
-// Of a passthrough route the router sees the name that the client asks for and two streams of bytes. Whatever would
-// need more is refused instead of being forgotten.
+// On a passthrough route the router sees the server name that the client sends, and two streams of bytes. Validation
+// refuses options that need more, instead of ignoring them.
 #include <algorithm>
 
 #include "routes/validate_parts.h"

@@ -1,5 +1,5 @@
-// What the router itself has to know of the canary's fields: a probe has a nonce, and is told which configuration the
-// router runs.
+// The canary's fields that the router itself handles: a probe has a nonce, and its answer gets the configuration that
+// the router runs.
 #pragma once
 
 #include <string_view>

@@ -1,6 +1,6 @@
-// Reads the first message of a TLS connection without taking part in it: passthrough routes by the name in it, and the
-// bytes go on untouched. A pure function over the bytes from the first one on; calling again with more bytes gives the
-// same answer as calling once with all, so the caller keeps nothing but the bytes.
+// Reads the first message of a TLS connection without taking part in it. Passthrough routes by its server name and
+// passes the bytes on unchanged. A pure function over the bytes from the first on. A second call with more bytes gives
+// the same answer as a single call with all, so the caller keeps only the bytes.
 //
 // Before: the reactor. Next: wire/tls, or the backend that gets these bytes.
 #pragma once

@@ -1,4 +1,4 @@
-// What follows a head: finds the payload in the bytes and the end of the message. Incremental and without memory of
+// The body behind a head: finds the payload in the bytes and the end of the message. Incremental and without memory of
 // its own but for trailers. Chunk extensions are dropped (RFC 9112 7.1.1 lets a recipient ignore them).
 #pragma once
 

@@ -21,7 +21,7 @@ struct FieldLine {
 FieldLine read_field_line(const char* at, const char* end);
 
 FieldId field_id(std::string_view name);
-// X-Client-Certificate and all that begins so: what the router says about a client's certificate, and nobody else. Any
+// X-Client-Certificate and all names that begin so: only the router may state facts about a client's certificate. Any
 // mark is as good as a dash, as for FieldId::twin.
 bool names_client_certificate(std::string_view name);
 // Equal for a program behind an interface such as CGI: in any case, and every mark is as good as a dash.

@@ -1,6 +1,6 @@
-// HTTP/1 message heads: one strict reading of RFC 9110 and 9112, no second one. Pure functions over the bytes of a
-// head from its first byte on; calling again with more bytes gives the same answer as calling once with all, so the
-// caller keeps nothing but the bytes. What could be read in two ways is refused.
+// HTTP/1 message heads, read strictly by RFC 9110 and 9112; ambiguous heads are refused. Pure functions over the bytes
+// of a head from its first byte on. A second call with more bytes gives the same answer as a single call with all, so
+// the caller keeps only the bytes.
 //
 // Before: wire/tls or the reactor. Next: h1_body (framing of what follows), h1_write (the head for the other side).
 #pragma once

@@ -1,4 +1,4 @@
-// What a peer may spend of the cheap frames that cost us work: resets, control frames, frames without content. Pure;
+// Budgets for frames that are cheap for a peer and cost us work: resets, control frames, frames without content. Pure;
 // time comes from the caller. Within a budget nothing is delayed; beyond it the connection ends (ENHANCE_YOUR_CALM),
 // since a peer that floods once has no better use for the next second.
 //

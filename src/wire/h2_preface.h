@@ -1,5 +1,5 @@
-// What the first bytes of a plain connection are, where HTTP/1 and HTTP/2 with prior knowledge (RFC 9113 3.3) share a
-// port. Next: gate/clients.
+// Tells HTTP/1 from HTTP/2 with prior knowledge (RFC 9113 3.3) by the first bytes of a plain connection, where both
+// share a port. Next: gate/clients.
 #pragma once
 
 #include <cstdint>

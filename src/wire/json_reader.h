@@ -1,4 +1,4 @@
-// JSON by RFC 8259 and no more: one value, UTF-8, every name of an object once. Bounded in depth and in the number of
+// Strict JSON (RFC 8259): a single value, UTF-8, every name of an object once. Bounded in depth and in the number of
 // values; the size of the text is the caller's to bound.
 #pragma once
 

@@ -1,5 +1,5 @@
-// A short text that stands for a number and does not show it: made with SHA-256, so that every process makes the same
-// one and nobody reads the number back from it.
+// A short text that stands for a number and does not show it. It is made with SHA-256: every process makes the same
+// text, and the number cannot be read back.
 #pragma once
 
 #include <array>

@@ -1,4 +1,4 @@
-// The blocks of a PEM file (RFC 7468), so that a file with more in it than is used, or with a half block, is refused.
+// The blocks of a PEM file (RFC 7468). Lets callers refuse a file with half a block, or with blocks that have no use.
 // OpenSSL reads the first block of the kind that it looks for and ignores all others. Private to tls_*.cc.
 #pragma once
 

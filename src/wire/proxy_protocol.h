@@ -1,6 +1,6 @@
-// The PROXY protocol of HAProxy's doc/proxy-protocol.txt, versions 1 and 2: who the client is, told by the hop before
-// us or to the hop behind us, ahead of the first byte of the connection. Whether a peer may be believed is for the
-// listener to know; here it is only read, strictly: half a header believed is an address forged.
+// The PROXY protocol of HAProxy's doc/proxy-protocol.txt, versions 1 and 2. The hop before us, or Ebbgate itself, names
+// the client ahead of the first byte of the connection. The listener decides which peers to trust; this file only
+// reads, and strictly: a lenient reader would accept forged addresses.
 //
 // Before: the reactor. Next: wire/client_hello, wire/tls, wire/h1_head.
 #pragma once

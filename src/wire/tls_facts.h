@@ -1,4 +1,4 @@
-// What is told about the certificate that a peer showed. Private to tls_*.cc.
+// The facts that Ebbgate reports about a peer's certificate. Private to tls_*.cc.
 #pragma once
 
 #include "wire/tls.h"

@@ -1,4 +1,4 @@
-// What the tls_*.cc files share about OpenSSL: owning pointers and its error queue in words. Private to them.
+// Shared by the tls_*.cc files: owning pointers for OpenSSL, and its error queue in words. Private to them.
 #pragma once
 
 #include <openssl/bio.h>

@@ -1,4 +1,4 @@
-// What contexts and sessions of both sides have in common: versions, suites, certificates, ALPN. Private to tls_*.cc.
+// Settings that contexts and sessions of both sides share: versions, suites, certificates, ALPN. Private to tls_*.cc.
 #pragma once
 
 #include <expected>

@@ -1,5 +1,5 @@
-// An OCSP response that is stapled to a certificate (RFC 6066 section 8). It is given to us; nobody is asked for it
-// here. Private to tls_*.cc.
+// An OCSP response that is stapled to a certificate (RFC 6066 section 8). It comes from the configuration; Ebbgate does
+// not fetch it. Private to tls_*.cc.
 #pragma once
 
 #include <cstdint>

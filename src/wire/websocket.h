@@ -1,5 +1,5 @@
-// The two texts of a WebSocket handshake (RFC 6455 section 1.3) that the router must make itself when the handshake is
-// an upgrade on one side and an extended CONNECT (RFC 8441) on the other.
+// The two texts of a WebSocket handshake (RFC 6455 section 1.3) that the router makes itself. It needs them when the
+// handshake is an upgrade on one side and an extended CONNECT (RFC 8441) on the other.
 #pragma once
 
 #include <array>
