@@ -34,12 +34,12 @@ constexpr const char* top_footer = R"(Examples:
 Exit status: 0 success, 1 the configuration is wrong or the router could not start, 2 the command line is wrong.)";
 
 constexpr const char* run_footer =
-    R"(The file is watched: a saved change is live at once, or refused whole while the old one keeps serving.
+    R"(The router watches the file: a saved change is live at once, or refused whole while the old one keeps serving.
 
 Example:
   ebbgate run -c /etc/ebbgate/gate.yaml
 
-Signals: TERM and INT stop, HUP reads the file again, USR1 opens the access log anew.
+Signals: TERM and INT stop, HUP reads the file again, USR1 reopens the access log.
 Exit status: 0 after an orderly stop, 1 if it could not start.)";
 
 constexpr const char* check_footer =
@@ -61,36 +61,36 @@ Examples:
   ebbgate ctl wait 30s srv-removable api/a
   source <(ebbgate ctl --completion bash)
 
-Exit status: 0 the router has done all of it, 1 it cannot be reached, or has refused something (an unknown command or
-server, a value that it does not take, a wait that expired); the reply says what.)";
+Exit status: 0 the router has done all commands, 1 no router answers, or it refused a command (unknown command or
+server, bad value, expired wait); the reply has the reason.)";
 
 constexpr const char* drain_footer =
-    R"(Asks every replica of the router for a drain, and ends when all have acknowledged that nothing uses the endpoint
-any more. A name in --routers means every address that it has: that of a headless service is enough.
-The endpoint still gets requests while nothing else could serve them, unless --not-if-last is given.
+    R"(Asks every replica of the router for a drain, and ends when all have acknowledged that no work uses the endpoint.
+A name in --routers means all its addresses, such as those of a headless service.
+The endpoint still gets requests that no other endpoint can serve, unless --not-if-last is given.
 
 Examples, as a preStop command:
   ebbgate drain --self --routers ebbgate.ingress.svc:9902 --timeout 60s
   ebbgate drain --endpoint 10.1.0.5:8080 --routers 10.0.0.1:9901,10.0.0.2:9901 --token-file /etc/token --json
 
-A router that is not there (connection refused, no route, a name without an address) has no connections, so the
-others' receipts are enough; at least one router must answer.
+An absent router (connection refused, no route, a name without an address) has no connections, so the others'
+receipts suffice. At least one router must answer.
 
-Exit status: 0 drained everywhere, 1 a router refuses or does not answer, or none is there, 3 something is still open at
-the end of the time; what it is, is printed, 4 drained, but requests or tunnels were cut by the drain deadline.)";
+Exit status: 0 drained everywhere, 1 a router refuses or does not answer, or all are absent, 3 work is still open at
+the time-out (the command prints it), 4 drained, but the drain deadline cut requests or tunnels.)";
 
 constexpr const char* conns_footer =
     R"(A line per TCP socket: queues, timer (kind, time left, count), age, time since data came in and went out, round
-trip, ENDS (when the kernel gives it up if its peer is silent from now on; ~: options assumed), verdict and owner.
-Filters are words that must all hold: state=, verdict=, process=, pid=, netns=, local=, peer=, port=, or a plain text;
-! turns one round. Peers behind service addresses are shown as SERVICE>REAL. Other users' programs need root.
+trip, ENDS (when the kernel gives up if the peer is silent from now on; ~: options assumed), verdict and owner.
+All filter words must match: state=, verdict=, process=, pid=, netns=, local=, peer=, port=, or a plain text;
+! negates a word. Peers behind service addresses are shown as SERVICE>REAL. Other users' programs need root.
 
 Examples:
   ebbgate conns verdict=half-open
   ebbgate conns --all --by process
   ebbgate conns --pid 4242 peer=10.96.0.0/12 --json | jq '.sockets[] | {peer, real_peer, gives_up}'
-  ebbgate conns --why 10.96.0.1:443          why is it open, what will end it, when
-  ebbgate conns --samples 6 --every 5s       connections that only grow in number are called leaking
+  ebbgate conns --why 10.96.0.1:443          in prose: why it is open, what ends it, when
+  ebbgate conns --samples 6 --every 5s       programs that only open connections are leaking
   ebbgate conns --watch
   ebbgate conns --samples 60 --record night.jsonl; ebbgate conns --replay night.jsonl --by peer
 
@@ -98,9 +98,9 @@ Exit status: 0 success, 1 the sockets cannot be read, or --why found none.)";
 
 constexpr const char* reap_footer =
     R"(Ends sockets of any program whose endpoint is gone by the list, or silent or idle for longer than the policy allows, so
-that the program connects anew at once. Says only what it would do until the policy has `act: true`, touches only what
-`allow` names, and looks at each socket again immediately before it ends it. Both files are watched.
-A line of JSON on standard output for everything that is done. Needs root, or the capabilities in docs/reap.md.
+that the program reconnects at once. Without `act: true` in the policy it only reports. It touches only sockets that
+`allow` names, and looks at each again immediately before it ends it. It watches both files, and writes a line of JSON
+for each action to standard output. Needs root, or the capabilities in docs/privileges.md.
 
 A policy:
   act: true
@@ -110,10 +110,10 @@ A policy:
   end: {unanswered: 30s}
 
 Examples:
-  ebbgate reap --policy reap.yaml --once --dry-run       what would be ended now
+  ebbgate reap --policy reap.yaml --once --dry-run       only report
   ebbgate reap --policy reap.yaml --endpoints endpoints.yaml
   ebbgate reap --policy reap.yaml --once --gone 10.1.0.5,10.1.2.0/24
-  ebbgate reap --policy reap.yaml --arm                  and let unchanged programs notice dead peers in seconds
+  ebbgate reap --policy reap.yaml --arm                  unchanged programs notice dead peers in seconds
 
 Signals: TERM and INT stop, HUP reads the files again.
 Exit status: 0 success, 1 a file is wrong, or the sockets cannot be read.)";
@@ -125,7 +125,7 @@ constexpr const char* canary_footer = R"(Examples:
 constexpr const char* canary_serve_footer =
     R"(Answers 200 to any request, on two ports, with the port (x-request-port), the nonce of the request (Ebbgate-Canary),
 pod and node: by HTTP/1.1, HTTP/2 (ALPN, or prior knowledge without TLS) and as the echo of a WebSocket.
-With a certificate and a key it serves TLS on both ports. TERM lets what runs come to its end.
+With a certificate and a key it serves TLS on both ports. TERM ends it gracefully.
 
 Examples:
   ebbgate canary serve
@@ -135,9 +135,9 @@ Examples:
 Exit status: 0 after an orderly stop, 1 if it could not start.)";
 
 constexpr const char* canary_probe_footer =
-    R"(Asks through the front door and checks the answer: its status first, then nonce, port and body of a canary server.
-Says how long each phase took, and what is wrong by its name (docs/canary.md lists them all) with what to do.
-Without --http2, --websocket or --reuse it speaks HTTP/1.1 on a fresh connection; each of them names a leg to walk.
+    R"(Sends a request through the router and checks the answer: first the status, then the nonce, port and body of a canary
+server. Prints the time of each phase, and the fault with its remedy (docs/canary.md lists all faults).
+The default is HTTP/1.1 on a fresh connection; each of --http2, --websocket and --reuse adds a leg.
 
 Examples:
   ebbgate canary probe https://shop.example.com/
@@ -145,7 +145,7 @@ Examples:
   ebbgate canary probe --resolve 10.1.0.5:8443 --ca ca.pem https://canary.example.com/   one replica, past the balancer
   ebbgate canary probe --json --expect-port 8888 http://canary.example.com/ | jq .fault
 
-Exit status: 0 every probe was good, 1 one was not, 2 the command line is wrong.)";
+Exit status: 0 every probe was good, 1 a probe failed, 2 the command line is wrong.)";
 
 constexpr const char* version_footer = R"(Example:
   ebbgate version --json)";
@@ -194,13 +194,13 @@ void add_conns_options(CLI::App& command, ConnsArguments& conns) {
   CLI::Option* const why =
       command.add_option("--why", conns.why, "explain: PID/FD, ADDRESS:PORT or cookie:NUMBER")->type_name("SOCKET");
   command.add_option("--gone", conns.gone, "peers that are gone: addresses, comma-separated")->type_name("LIST");
-  command.add_option("--limit", conns.limit, "what would outlive its peer for longer is unprotected")
+  command.add_option("--limit", conns.limit, "longest time to outlive a dead peer; beyond it unprotected")
       ->capture_default_str();
   command.add_option("--quiet", conns.quiet, "without data for longer: not active")->capture_default_str();
   command.add_option("--orphan", conns.orphan, "half closed and quiet for longer: orphan")->capture_default_str();
   CLI::Option* const samples =
-      command.add_option("--samples", conns.samples, "look so many times")->check(CLI::Range(1, 1'000'000));
-  command.add_option("--every", conns.every, "between two looks")->capture_default_str();
+      command.add_option("--samples", conns.samples, "number of looks")->check(CLI::Range(1, 1'000'000));
+  command.add_option("--every", conns.every, "interval between looks")->capture_default_str();
   CLI::Option* const record =
       command.add_option("--record", conns.record, "write every look to a file")->type_name("FILE");
   CLI::Option* const replay = command.add_option("--replay", conns.replay, "show the last look of such a file")
@@ -221,13 +221,13 @@ void add_conns_options(CLI::App& command, ConnsArguments& conns) {
 }
 
 void add_reap_options(CLI::App& command, ReapArguments& reap) {
-  command.add_option("--policy", reap.policy, "what may be ended, and why")->required()->type_name("FILE");
+  command.add_option("--policy", reap.policy, "what to end, and why")->required()->type_name("FILE");
   command.add_option("--endpoints", reap.endpoints, "services and their endpoints, instead of the policy's")
       ->type_name("FILE");
-  command.add_option("--gone", reap.gone, "peers that are gone besides: addresses, comma-separated")->type_name("LIST");
-  CLI::Option* const once = command.add_flag("--once", reap.once, "one look, then leave");
+  command.add_option("--gone", reap.gone, "further peers that are gone: addresses, comma-separated")->type_name("LIST");
+  CLI::Option* const once = command.add_flag("--once", reap.once, "look once, then exit");
   command.add_flag("--dry-run", reap.dry_run, "end and arm nothing, whatever the policy says");
-  command.add_flag("--arm", reap.arm, "give sockets that are allowed limits, also if the policy has no `arm`")
+  command.add_flag("--arm", reap.arm, "set time-outs on allowed sockets, even if the policy has no `arm`")
       ->excludes(once);
   command.add_flag("--json", reap.json, "with --once: lines of JSON instead of text")->needs(once);
   command.footer(reap_footer);
@@ -236,31 +236,33 @@ void add_reap_options(CLI::App& command, ReapArguments& reap) {
 // The variables are those of OpenShift's canary.
 void add_canary_serve_options(CLI::App& command, CanaryServeArguments& serve) {
   command.add_option("--port", serve.port, "8080, with TLS 8443; 0: any")->envname("PORT");
-  command.add_option("--second-port", serve.second_port, "another one")->envname("SECOND_PORT")->capture_default_str();
+  command.add_option("--second-port", serve.second_port, "the second port")
+      ->envname("SECOND_PORT")
+      ->capture_default_str();
   command.add_option("--tls-cert", serve.certificate, "its certificate")->envname("TLS_CERT")->type_name("FILE");
   command.add_option("--tls-key", serve.key, "the key of the certificate")->envname("TLS_KEY")->type_name("FILE");
   command.add_option("--tls-min-version", serve.oldest_tls, "VersionTLS12 (default) or VersionTLS13")
       ->envname("TLS_MIN_VERSION");
   command.add_option("--response", serve.response, "the body of the answer")->envname("RESPONSE");
-  command.add_option("--pod", serve.pod, "told as Ebbgate-Canary-Pod")->envname("POD_NAME");
-  command.add_option("--node", serve.node, "told as Ebbgate-Canary-Node")->envname("NODE_NAME");
+  command.add_option("--pod", serve.pod, "sent as Ebbgate-Canary-Pod")->envname("POD_NAME");
+  command.add_option("--node", serve.node, "sent as Ebbgate-Canary-Node")->envname("NODE_NAME");
   command.footer(canary_serve_footer);
 }
 
 void add_canary_probe_options(CLI::App& command, CanaryProbeArguments& probe) {
-  command.add_option("url", probe.url, "where to ask")->required()->type_name("URL");
+  command.add_option("url", probe.url, "the URL to probe")->required()->type_name("URL");
   command.add_flag("--http2", probe.http2, "by HTTP/2: ALPN, or prior knowledge without TLS");
-  command.add_flag("--websocket", probe.websocket, "as a WebSocket that must say back what it is sent");
+  command.add_flag("--websocket", probe.websocket, "as a WebSocket that must echo a message");
   command.add_flag("--reuse", probe.reuse, "by HTTP/1.1 on one connection, which carries at least two requests");
   command.add_option("--count", probe.count, "probes of each leg")->check(CLI::Range(1, 1'000'000'000));
-  command.add_option("--every", probe.every, "from one probe to the next")->capture_default_str();
-  command.add_option("--budget", probe.budget, "what takes longer has failed")->capture_default_str();
-  command.add_option("--resolve", probe.resolve, "connect there, whatever the URL's name says")
+  command.add_option("--every", probe.every, "interval between probes")->capture_default_str();
+  command.add_option("--budget", probe.budget, "time limit of a probe")->capture_default_str();
+  command.add_option("--resolve", probe.resolve, "connect to this address instead of the URL's")
       ->type_name("ADDRESS:PORT");
   CLI::Option* const ca =
       command.add_option("--ca", probe.ca, "authorities to trust instead of the system's")->type_name("FILE");
-  command.add_flag("--insecure", probe.insecure, "any certificate will do; it is shown")->excludes(ca);
-  command.add_option("--expect-port", probe.expect_port, "of the server behind the router")
+  command.add_flag("--insecure", probe.insecure, "accept and show any certificate")->excludes(ca);
+  command.add_option("--expect-port", probe.expect_port, "port of the server behind the router")
       ->check(CLI::Range(1, 65535));
   command.add_flag("--json", probe.json, "one JSON object per probe and line");
   command.footer(canary_probe_footer);
@@ -313,11 +315,13 @@ int command_line(int count, const char* const* arguments) {
   drain_command->add_option("--timeout", parsed.drain.timeout, "give up after")->capture_default_str();
   drain_command->add_option("--token-file", parsed.drain.token_file, "the token of the admin listener")
       ->type_name("FILE");
-  drain_command->add_flag("--not-if-last", parsed.drain.not_if_last, "take all work away, also if nothing else serves");
+  drain_command->add_flag("--not-if-last", parsed.drain.not_if_last,
+                          "send no new work, even if no other endpoint serves");
   drain_command->add_flag("--json", parsed.drain.json, "print one JSON object");
   drain_command->footer(drain_footer);
 
-  CLI::App* conns_command = app.add_subcommand("conns", "Show every TCP connection, who owns it and what will end it");
+  CLI::App* conns_command =
+      app.add_subcommand("conns", "Show every TCP connection with its owner, its end and a verdict");
   add_conns_options(*conns_command, parsed.conns);
 
   CLI::App* reap_command = app.add_subcommand("reap", "End connections of any program whose real peer is gone");
@@ -326,10 +330,10 @@ int command_line(int count, const char* const* arguments) {
   CLI::App* canary_command = app.add_subcommand("canary", "Prove that the way through the router is good");
   canary_command->require_subcommand(1);
   canary_command->footer(canary_footer);
-  CLI::App* canary_serve_command = canary_command->add_subcommand("serve", "Answer what comes to the canary's route");
+  CLI::App* canary_serve_command = canary_command->add_subcommand("serve", "Answer requests on the canary's routes");
   add_canary_serve_options(*canary_serve_command, parsed.canary_serve);
   CLI::App* canary_probe_command =
-      canary_command->add_subcommand("probe", "Walk through a router and say what is wrong");
+      canary_command->add_subcommand("probe", "Probe a route of a router and name the fault");
   add_canary_probe_options(*canary_probe_command, parsed.canary_probe);
 
   CLI::App* version_command = app.add_subcommand("version", "Say which version this is");
