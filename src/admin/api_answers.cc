@@ -27,8 +27,8 @@ Answer error_answer(int status, std::string_view reason, std::string_view remedy
   return json_answer(std::move(body), status);
 }
 
-Answer refusal_answer(gate::RosterRefusal refusal) {
-  using enum gate::RosterRefusal;
+Answer refusal_answer(control::RosterRefusal refusal) {
+  using enum control::RosterRefusal;
   switch (refusal) {
     case no_backend: return error_answer(404, "there is no such backend", "GET /api/v1/backends lists them");
     case no_endpoint: return error_answer(404, "there is no such endpoint", "GET /api/v1/endpoints lists them");

@@ -7,8 +7,8 @@
 
 #include "admin/drains.h"
 #include "admin/message.h"
+#include "control/roster.h"
 #include "gate/endpoint_facts.h"
-#include "gate/roster.h"
 #include "observe/json_writer.h"
 #include "wire/json_reader.h"
 
@@ -17,7 +17,7 @@ namespace ebb::admin {
 Answer json_answer(std::string body, int status = 200);
 // {"error": {"status": 404, "reason": ..., "remedy": ...}}
 Answer error_answer(int status, std::string_view reason, std::string_view remedy);
-Answer refusal_answer(gate::RosterRefusal refusal);
+Answer refusal_answer(control::RosterRefusal refusal);
 
 // The object of a body; an empty body is an empty object. Names that are not among `known` are refused.
 std::expected<wire::JsonValue, Answer> read_object(std::string_view body, std::span<const std::string_view> known);

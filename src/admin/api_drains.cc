@@ -61,9 +61,9 @@ std::expected<Question, Answer> read_question(const Request& request, bool by_en
   return question;
 }
 
-std::vector<EndpointPlace> listed_places(const gate::Roster& roster, const Question& question) {
+std::vector<EndpointPlace> listed_places(const control::Roster& roster, const Question& question) {
   std::vector<EndpointPlace> places;
-  for (const gate::SharedEndpointList& list : roster.lists()) {
+  for (const control::SharedEndpointList& list : roster.lists()) {
     for (const gate::ListedEndpoint& endpoint : list->endpoints) {
       if (question.names(list->backend, endpoint.name, endpoint.address)) places.push_back({list->backend, endpoint});
     }
@@ -155,7 +155,7 @@ class DrainApi {
     return places;
   }
   Answer nothing_there(const base::Address& caller) const {
-    if (!by_endpoint_) return refusal_answer(gate::RosterRefusal::no_endpoint);
+    if (!by_endpoint_) return refusal_answer(control::RosterRefusal::no_endpoint);
     return error_answer(403, "no such endpoint has the address " + caller.host_text(),
                         "ask from the endpoint's own address, or ask the admin API with its token");
   }

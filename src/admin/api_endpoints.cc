@@ -10,7 +10,7 @@
 namespace ebb::admin {
 namespace {
 
-using gate::Roster;
+using control::Roster;
 using lifecycle::Wish;
 using observe::JsonWriter;
 using wire::JsonValue;
@@ -60,7 +60,7 @@ Answer backend_answer(const EndpointSums& sums, std::string_view name) {
     json.end_array().member(workers_silent, sums.workers_silent).end_object();
     return json_answer(std::move(body));
   }
-  return refusal_answer(gate::RosterRefusal::no_backend);
+  return refusal_answer(control::RosterRefusal::no_backend);
 }
 
 Answer endpoints_answer(const EndpointSums& sums) {
@@ -87,7 +87,7 @@ Answer endpoint_answer(const EndpointSums& sums, std::string_view backend, std::
       return json_answer(std::move(body), status);
     }
   }
-  return refusal_answer(gate::RosterRefusal::no_endpoint);
+  return refusal_answer(control::RosterRefusal::no_endpoint);
 }
 
 // What a body asks for; each may be missing.

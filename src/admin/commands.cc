@@ -14,7 +14,7 @@
 namespace ebb::admin {
 namespace {
 
-using gate::RosterRefusal;
+using control::RosterRefusal;
 using lifecycle::Wish;
 
 constexpr std::string_view no_backend = "No such backend.\n";

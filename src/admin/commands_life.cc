@@ -126,7 +126,7 @@ void Commands::add_server(Words words, Reply reply) {
   if (auto complaint = read_settings(words.subspan(2), endpoint)) return reply(refusal(std::move(*complaint)));
   const auto outcome = sources_.roster->add(backend, std::move(endpoint));
   if (outcome) return reply(success("New server registered.\n"));
-  reply(refusal(outcome.error() == gate::RosterRefusal::too_many
+  reply(refusal(outcome.error() == control::RosterRefusal::too_many
                     ? "Too many servers were added.\n"
                     : "Already exists a server with the same name in backend.\n"));
 }

@@ -216,7 +216,7 @@ void Drains::note_work_again(Drain& drain) {
 
 std::unordered_set<base::Address, Drains::AddressHash> Drains::served() const {
   std::unordered_set<base::Address, AddressHash> served;
-  for (const gate::SharedEndpointList& list : sources_.roster->lists()) {
+  for (const control::SharedEndpointList& list : sources_.roster->lists()) {
     for (const gate::ListedEndpoint& endpoint : list->endpoints) {
       if (!lifecycle::draining(endpoint.membership, endpoint.wish)) served.insert(endpoint.address);
     }

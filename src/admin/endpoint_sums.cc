@@ -50,7 +50,7 @@ void add(EndpointFacts& sum, const EndpointFacts& more) {
 
 }  // namespace
 
-std::vector<BackendSum> sum_up(std::span<const gate::SharedEndpointList> lists,
+std::vector<BackendSum> sum_up(std::span<const control::SharedEndpointList> lists,
                                const Replies<std::vector<EndpointFacts>>& endpoints,
                                const Replies<std::vector<gate::BackendFacts>>& backends) {
   struct Place {
@@ -60,7 +60,7 @@ std::vector<BackendSum> sum_up(std::span<const gate::SharedEndpointList> lists,
   std::vector<BackendSum> sums;
   std::unordered_map<std::string_view, std::size_t> by_name;
   std::unordered_map<std::uint64_t, Place> by_identity;
-  for (const gate::SharedEndpointList& list : lists) {
+  for (const control::SharedEndpointList& list : lists) {
     BackendSum& sum = sums.emplace_back();
     sum.facts.name = list->backend;
     for (const gate::ListedEndpoint& endpoint : list->endpoints) {

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "admin/gather.h"
+#include "control/roster.h"
 #include "gate/endpoint_facts.h"
-#include "gate/roster.h"
 
 namespace ebb::admin {
 
@@ -21,7 +21,7 @@ struct EndpointSums {
 };
 
 // The lists say what there is; a worker that is silent, or has not heard of an endpoint yet, adds nothing to it.
-std::vector<BackendSum> sum_up(std::span<const gate::SharedEndpointList> lists,
+std::vector<BackendSum> sum_up(std::span<const control::SharedEndpointList> lists,
                                const Replies<std::vector<gate::EndpointFacts>>& endpoints,
                                const Replies<std::vector<gate::BackendFacts>>& backends);
 

@@ -10,7 +10,7 @@
 #include "admin/endpoint_sums.h"
 #include "admin/stat_table.h"
 #include "base/labels.h"
-#include "gate/roster.h"
+#include "control/roster.h"
 #include "observe/counters.h"
 #include "observe/process_facts.h"
 
@@ -21,7 +21,7 @@ struct RuntimeScene {
   std::vector<std::string> listeners;
   observe::Counters counters;
   const base::Labels* labels = nullptr;
-  const gate::Roster* roster = nullptr;
+  const control::Roster* roster = nullptr;
   base::WallTime now;
   std::size_t workers = 0;
   std::size_t workers_silent = 0;

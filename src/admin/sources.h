@@ -13,9 +13,9 @@
 #include "base/clock.h"
 #include "base/labels.h"
 #include "canary/prober.h"
+#include "control/roster.h"
 #include "gate/connection_facts.h"
 #include "gate/endpoint_facts.h"
-#include "gate/roster.h"
 #include "observe/access_log.h"
 #include "observe/audit.h"
 #include "observe/counters.h"
@@ -52,7 +52,7 @@ struct Sources {
   std::function<observe::AccessLog::Losses()> log_losses;              // empty: there is no access log
   std::function<observe::AuditReport()> audit;                         // empty: there is none
   std::function<std::shared_ptr<const canary::ProberFacts>()> canary;  // empty, or null: there is none
-  gate::Roster* roster = nullptr;
+  control::Roster* roster = nullptr;
   // From here to when_idle: called on that worker's thread.
   std::function<std::vector<gate::ConnectionFacts>(std::size_t worker, const gate::ConnectionFilter&)> connections;
   std::function<bool(std::size_t worker, base::Handle connection)> end_connection;

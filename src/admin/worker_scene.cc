@@ -11,7 +11,7 @@ struct WorkerFacts {
   std::vector<gate::BackendFacts> backends;
 };
 
-EndpointSums sums_of(const gate::Roster& roster, Replies<WorkerFacts> replies) {
+EndpointSums sums_of(const control::Roster& roster, Replies<WorkerFacts> replies) {
   EndpointSums sums;
   Replies<std::vector<gate::EndpointFacts>> endpoints(replies.size());
   Replies<std::vector<gate::BackendFacts>> backends(replies.size());

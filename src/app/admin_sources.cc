@@ -4,7 +4,7 @@ namespace ebb::app {
 
 namespace {
 
-void add_worker_questions(admin::Sources& sources, gate::Fleet& fleet) {
+void add_worker_questions(admin::Sources& sources, control::Fleet& fleet) {
   sources.workers = fleet.size();
   sources.post = [&fleet](std::size_t worker, std::move_only_function<void()> task) {
     fleet.post(worker, std::move(task));
@@ -29,9 +29,10 @@ void add_worker_questions(admin::Sources& sources, gate::Fleet& fleet) {
 
 }  // namespace
 
-admin::Sources admin_sources(gate::Fleet& fleet, gate::Roster& roster, const Rollout& rollout,
-                             const CanaryProbing& canary, observe::AccessLog& access_log, const SelfAudit& audit,
-                             const base::Labels& labels, const std::atomic<bool>& draining) {
+admin::Sources admin_sources(control::Fleet& fleet, control::Roster& roster, const control::Rollout& rollout,
+                             const control::CanaryProbing& canary, observe::AccessLog& access_log,
+                             const observe::SelfAudit& audit, const base::Labels& labels,
+                             const std::atomic<bool>& draining) {
   admin::Sources sources;
   add_worker_questions(sources, fleet);
   sources.roster = &roster;
@@ -42,7 +43,7 @@ admin::Sources admin_sources(gate::Fleet& fleet, gate::Roster& roster, const Rol
     return {true, "serving generation " + std::to_string(generation)};
   };
   sources.config = [&rollout] {
-    const RolloutStatus status = rollout.status();
+    const control::RolloutStatus status = rollout.status();
     admin::ConfigStatus config{
         .generation = status.generation, .digest = status.digest, .applied_at = status.applied_at};
     if (!status.last_refusal.empty()) config.last_refusal = {status.refused_at, status.last_refusal};

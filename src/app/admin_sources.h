@@ -4,16 +4,17 @@
 #include <atomic>
 
 #include "admin/sources.h"
-#include "app/rollout.h"
-#include "app/self_audit.h"
-#include "gate/fleet.h"
+#include "control/fleet.h"
+#include "control/rollout.h"
 #include "observe/access_log.h"
+#include "observe/self_audit.h"
 
 namespace ebb::app {
 
 // All of them must outlive the sources.
-admin::Sources admin_sources(gate::Fleet& fleet, gate::Roster& roster, const Rollout& rollout,
-                             const CanaryProbing& canary, observe::AccessLog& access_log, const SelfAudit& audit,
-                             const base::Labels& labels, const std::atomic<bool>& draining);
+admin::Sources admin_sources(control::Fleet& fleet, control::Roster& roster, const control::Rollout& rollout,
+                             const control::CanaryProbing& canary, observe::AccessLog& access_log,
+                             const observe::SelfAudit& audit, const base::Labels& labels,
+                             const std::atomic<bool>& draining);
 
 }  // namespace ebb::app

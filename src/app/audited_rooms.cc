@@ -10,10 +10,10 @@ using observe::Claims;
 
 namespace {
 
-AuditedRoom audited_admin(admin::Server& admin) {
+observe::AuditedRoom audited_admin(admin::Server& admin) {
   return {.name = "admin",
           .post = [door = admin.door()](std::move_only_function<void()> task) { door->post(std::move(task)); },
-          .walk = [&admin]() -> AuditedRoom::Step {
+          .walk = [&admin]() -> observe::AuditedRoom::Step {
             return [&admin](Claims& out) {
               admin.read_book(out);
               return false;
@@ -21,10 +21,10 @@ AuditedRoom audited_admin(admin::Server& admin) {
           }};
 }
 
-AuditedRoom audited_canary(CanaryProbing& canary) {
+observe::AuditedRoom audited_canary(control::CanaryProbing& canary) {
   return {.name = "canary",
           .post = [&canary](std::move_only_function<void()> task) { canary.post(std::move(task)); },
-          .walk = [&canary]() -> AuditedRoom::Step {
+          .walk = [&canary]() -> observe::AuditedRoom::Step {
             return [&canary](Claims& out) {
               canary.read_book(out);
               return false;
@@ -33,7 +33,8 @@ AuditedRoom audited_canary(CanaryProbing& canary) {
 }
 
 // Those that belong to no event loop. A log on standard output is not the log's.
-AuditedRoom audited_process(Reload& reload, const observe::AccessLog& access_log, observe::OpenDescriptors inherited) {
+observe::AuditedRoom audited_process(control::Reload& reload, const observe::AccessLog& access_log,
+                                     observe::OpenDescriptors inherited) {
   auto list = [&reload, &access_log, inherited = std::move(inherited)](Claims& out) {
     for (const observe::OpenDescriptor& one : inherited) {
       out.push_back({.descriptor = one.number, .kind = ClaimKind::inherited, .inode = one.inode});
@@ -48,15 +49,15 @@ AuditedRoom audited_process(Reload& reload, const observe::AccessLog& access_log
     add(ClaimKind::watch, reload.descriptors());
     return false;
   };
-  return {.name = "process", .post = nullptr, .walk = [list]() -> AuditedRoom::Step { return list; }};
+  return {.name = "process", .post = nullptr, .walk = [list]() -> observe::AuditedRoom::Step { return list; }};
 }
 
 }  // namespace
 
-AuditedRoom audited_worker(gate::Fleet& fleet, std::size_t worker) {
+observe::AuditedRoom audited_worker(control::Fleet& fleet, std::size_t worker) {
   return {.name = "worker " + std::to_string(worker),
           .post = [&fleet, worker](std::move_only_function<void()> task) { fleet.post(worker, std::move(task)); },
-          .walk = [&fleet, worker]() -> AuditedRoom::Step {
+          .walk = [&fleet, worker]() -> observe::AuditedRoom::Step {
             return [&fleet, worker, cursor = gate::BookCursor()](Claims& out) mutable {
               return fleet.worker(worker).read_book(cursor, out);
             };
@@ -64,9 +65,11 @@ AuditedRoom audited_worker(gate::Fleet& fleet, std::size_t worker) {
           .tell = [&fleet, worker](const Claim& claim) { return fleet.worker(worker).tell(claim); }};
 }
 
-std::vector<AuditedRoom> audited_rooms(gate::Fleet& fleet, admin::Server& admin, CanaryProbing& canary, Reload& reload,
-                                       const observe::AccessLog& access_log, observe::OpenDescriptors inherited) {
-  std::vector<AuditedRoom> rooms;
+std::vector<observe::AuditedRoom> audited_rooms(control::Fleet& fleet, admin::Server& admin,
+                                                control::CanaryProbing& canary, control::Reload& reload,
+                                                const observe::AccessLog& access_log,
+                                                observe::OpenDescriptors inherited) {
+  std::vector<observe::AuditedRoom> rooms;
   for (std::size_t worker = 0; worker < fleet.size(); ++worker) rooms.push_back(audited_worker(fleet, worker));
   rooms.push_back(audited_admin(admin));
   rooms.push_back(audited_canary(canary));

@@ -2,16 +2,18 @@
 #pragma once
 
 #include "admin/server.h"
-#include "app/reload.h"
-#include "app/self_audit.h"
-#include "gate/fleet.h"
+#include "control/file_provider.h"
+#include "control/fleet.h"
 #include "observe/access_log.h"
+#include "observe/self_audit.h"
 
 namespace ebb::app {
 
 // All of them must outlive the audit. `inherited`: what was open when the process began.
-std::vector<AuditedRoom> audited_rooms(gate::Fleet& fleet, admin::Server& admin, CanaryProbing& canary, Reload& reload,
-                                       const observe::AccessLog& access_log, observe::OpenDescriptors inherited);
-AuditedRoom audited_worker(gate::Fleet& fleet, std::size_t worker);
+std::vector<observe::AuditedRoom> audited_rooms(control::Fleet& fleet, admin::Server& admin,
+                                                control::CanaryProbing& canary, control::Reload& reload,
+                                                const observe::AccessLog& access_log,
+                                                observe::OpenDescriptors inherited);
+observe::AuditedRoom audited_worker(control::Fleet& fleet, std::size_t worker);
 
 }  // namespace ebb::app

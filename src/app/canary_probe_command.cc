@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "app/cli.h"
-#include "app/pem_files.h"
 #include "canary/prober.h"
 #include "config/values.h"
+#include "control/pem_files.h"
 #include "observe/json_writer.h"
 #include "wire/h1_head.h"
 
@@ -123,7 +123,7 @@ class ProbeByHand {
 
     canary::Trust trust{.verify = !arguments_.insecure};
     if (!arguments_.ca.empty()) {
-      PemFiles files("--ca");
+      control::PemFiles files("--ca");
       trust.authorities = {files.read(arguments_.ca, "authorities"), arguments_.ca};
       if (!files.problems().empty()) return std::unexpected(files.problems().front().text());
     }

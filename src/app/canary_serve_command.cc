@@ -7,9 +7,9 @@
 #include <thread>
 
 #include "app/cli.h"
-#include "app/pem_files.h"
 #include "canary/healthcheck_server.h"
 #include "config/diagnostic.h"
+#include "control/pem_files.h"
 #include "reactor/epoll.h"
 
 namespace ebb::app {
@@ -48,7 +48,7 @@ std::expected<std::shared_ptr<const wire::ServerContext>, std::string> build_con
   if (arguments.certificate.empty() || arguments.key.empty()) {
     return std::unexpected("TLS needs both a certificate and a key; give --tls-cert and --tls-key, or neither");
   }
-  PemFiles files("the canary server");
+  control::PemFiles files("the canary server");
   wire::ServerOptions options{.tls13_only = wants_tls13_only(arguments.oldest_tls), .alpn = {"h2", "http/1.1"}};
   options.certificates.push_back({.certificate_pem = files.read(arguments.certificate, "certificate"),
                                   .key_pem = files.read(arguments.key, "key"),

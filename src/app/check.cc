@@ -2,11 +2,11 @@
 
 #include <fmt/format.h>
 
-#include "app/admin_openings.h"
-#include "app/backend_tls.h"
-#include "app/canary_legs.h"
-#include "app/listener_tls.h"
+#include "admin/openings.h"
 #include "config/load.h"
+#include "control/backend_tls.h"
+#include "control/canary_legs.h"
+#include "control/listener_tls.h"
 #include "observe/text_escape.h"
 
 namespace ebb::app {
@@ -61,16 +61,16 @@ CheckReport check(const std::string& config_path) {
   const auto tickets = std::make_shared<wire::TicketKeys>();
   for (const routes::ListenerModel& listener : model.listeners) {
     if (listener.protocol != routes::Protocol::https) continue;
-    const auto context = build_tls(listener, tickets);
+    const auto context = control::build_tls(listener, tickets);
     if (!context) report.errors.insert(report.errors.end(), context.error().begin(), context.error().end());
   }
   for (const routes::BackendModel& backend : model.backends) {
-    const auto context = build_backend_tls(backend);
+    const auto context = control::build_backend_tls(backend);
     if (!context) report.errors.insert(report.errors.end(), context.error().begin(), context.error().end());
   }
-  const auto canary = build_canary_legs(model);
+  const auto canary = control::build_canary_legs(model);
   if (!canary) report.errors.insert(report.errors.end(), canary.error().begin(), canary.error().end());
-  const auto admin = admin_openings(loaded->startup);
+  const auto admin = admin::openings_of(loaded->startup);
   if (!admin) report.errors.push_back({config_path, 0, 0, "admin", admin.error(), ""});
   return report;
 }

@@ -15,7 +15,7 @@
 
 #include "app/cli.h"
 #include "app/http_client.h"
-#include "app/token_file.h"
+#include "config/token_file.h"
 #include "config/values.h"
 #include "observe/json_writer.h"
 #include "observe/text_escape.h"
@@ -320,7 +320,7 @@ int drain_endpoint(const DrainArguments& arguments) {
   if (!timeout) return refuse("--timeout: " + timeout.error().reason + "; " + timeout.error().remedy);
   std::string token;
   if (!arguments.token_file.empty()) {
-    const auto text = read_token(arguments.token_file);
+    const auto text = config::read_token(arguments.token_file);
     if (!text) return refuse(text.error());
     token = *text;
   }

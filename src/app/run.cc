@@ -12,15 +12,15 @@
 #include "admin/api.h"
 #include "admin/commands.h"
 #include "admin/dashboard.h"
+#include "admin/openings.h"
 #include "admin/pages.h"
 #include "admin/server.h"
-#include "app/admin_openings.h"
 #include "app/admin_sources.h"
 #include "app/audited_rooms.h"
-#include "app/endpoint_events.h"
-#include "app/reload.h"
-#include "app/rollout.h"
-#include "app/self_audit.h"
+#include "control/endpoint_events.h"
+#include "control/file_provider.h"
+#include "control/rollout.h"
+#include "observe/self_audit.h"
 #include "observe/text_escape.h"
 
 namespace ebb::app {
@@ -93,7 +93,7 @@ int run(const RunOptions& options) {
   const sigset_t awaited = block_signals();
   const base::SystemClock clock;
   observe::EventLog events(STDERR_FILENO, observe::EventLog::Format::text, clock);
-  Reload reload(options.config_path, events);
+  control::Reload reload(options.config_path, events);
   reload.watch();
   auto loaded = config::load(options.config_path);
   if (!loaded) {
@@ -113,8 +113,8 @@ int run(const RunOptions& options) {
                                                    gate::log_format(loaded->model.access_log.format));
   if (access_log == nullptr) return cannot_start("access_log.path");
   observe::EventOutbox outbox(events, clock);
-  EndpointEvents endpoint_events(outbox, clock);
-  const auto fleet = gate::Fleet::start(
+  control::EndpointEvents endpoint_events(outbox, clock);
+  const auto fleet = control::Fleet::start(
       {.workers = workers,
        .io = io_kind(startup.io),
        .access_log = access_log.get(),
@@ -125,21 +125,21 @@ int run(const RunOptions& options) {
   if (fleet == nullptr) return cannot_start("io");
   endpoint_events.follow(*fleet);
 
-  gate::Roster roster(labels, [&](const gate::SharedEndpointList& list) {
+  control::Roster roster(labels, [&](const control::SharedEndpointList& list) {
     fleet->change_endpoints(list);
     endpoint_events.on_list(list);
   });
-  CanaryProbing canary(roster, endpoint_events, events);
-  Rollout rollout(*fleet, roster, endpoint_events, canary, labels, events, clock);
+  control::CanaryProbing canary(roster, endpoint_events, events);
+  control::Rollout rollout(*fleet, roster, endpoint_events, canary, labels, events, clock);
   const std::vector<std::string> files = config::files_of(loaded->model);
   if (!rollout.apply(std::move(*loaded))) return 1;  // it has said why
 
   std::atomic<bool> draining = false;
-  SelfAudit audit({.every = startup.audit_every}, events, clock);
+  observe::SelfAudit audit({.every = startup.audit_every}, events, clock);
   const admin::Sources sources = admin_sources(*fleet, roster, rollout, canary, *access_log, audit, labels, draining);
   admin::Server admin;
   add_admin(admin, sources);
-  const auto openings = admin_openings(startup);
+  const auto openings = admin::openings_of(startup);
   if (!openings) {
     problem = openings.error();
     return cannot_start("admin");

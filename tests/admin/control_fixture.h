@@ -19,7 +19,7 @@ namespace ebb::admin {
 
 class ControlTest : public testing::Test {
  protected:
-  ControlTest() : roster_(labels_, [this](const gate::SharedEndpointList&) { published_ += 1; }) {
+  ControlTest() : roster_(labels_, [this](const control::SharedEndpointList&) { published_ += 1; }) {
     static constexpr std::string_view states[] = {"idle", "busy"};
     routes::Model model;
     model.listeners.push_back({.name = "web", .bind = *base::Address::parse("127.0.0.1:80")});
@@ -126,7 +126,7 @@ class ControlTest : public testing::Test {
   }
   std::vector<gate::EndpointFacts> facts(std::size_t worker) {
     std::vector<gate::EndpointFacts> all;
-    for (const gate::SharedEndpointList& list : roster_.lists()) {
+    for (const control::SharedEndpointList& list : roster_.lists()) {
       for (const gate::ListedEndpoint& endpoint : list->endpoints) {
         gate::EndpointFacts& one = all.emplace_back();
         one.backend = list->backend;
@@ -167,7 +167,7 @@ class ControlTest : public testing::Test {
   base::Labels labels_;
   std::atomic<int> published_ = 0;
   std::shared_ptr<const routes::Snapshot> snapshot_;
-  gate::Roster roster_;
+  control::Roster roster_;
   std::mutex mutex_;
   std::map<std::pair<std::size_t, std::uint64_t>, std::uint32_t> busy_;
   std::map<std::pair<std::size_t, std::uint64_t>, std::uint32_t> cut_;

@@ -1,5 +1,5 @@
 // The audit of a real fleet in this very process: what it holds, and what the test takes from it or adds.
-#include "app/self_audit.h"
+#include "observe/self_audit.h"
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
@@ -28,7 +28,7 @@ using reactor::Descriptor;
 using testing::AllOf;
 using testing::HasSubstr;
 
-constexpr AuditPace pace{.every = base::Duration{}, .between = std::chrono::milliseconds{20}};
+constexpr observe::AuditPace pace{.every = base::Duration{}, .between = std::chrono::milliseconds{20}};
 
 class SelfAuditTest : public testing::TestWithParam<reactor::Kind> {
  protected:
@@ -37,7 +37,7 @@ class SelfAuditTest : public testing::TestWithParam<reactor::Kind> {
     events_descriptor_ = Descriptor(::open(log_path_.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
     inherited_ = observe::open_descriptors();
     std::string problem;
-    fleet_ = gate::Fleet::start({.workers = 2, .io = GetParam()}, labels_, problem);
+    fleet_ = control::Fleet::start({.workers = 2, .io = GetParam()}, labels_, problem);
     if (fleet_ == nullptr) GTEST_SKIP() << problem;
     serve();
     events_.emplace(events_descriptor_.get(), observe::EventLog::Format::text, clock_);
@@ -65,9 +65,9 @@ class SelfAuditTest : public testing::TestWithParam<reactor::Kind> {
   }
 
   // What belongs to the test: all that was open before, and its clients.
-  AuditedRoom rest() {
+  observe::AuditedRoom rest() {
     return {
-        .name = "test", .post = nullptr, .walk = [this]() -> AuditedRoom::Step {
+        .name = "test", .post = nullptr, .walk = [this]() -> observe::AuditedRoom::Step {
           return [this](Claims& out) {
             for (const auto& one : inherited_) {
               out.push_back({.descriptor = one.number, .kind = ClaimKind::inherited, .inode = one.inode});
@@ -123,9 +123,9 @@ class SelfAuditTest : public testing::TestWithParam<reactor::Kind> {
   base::SystemClock clock_;
   base::Address address_;
   std::vector<Descriptor> clients_;
-  std::unique_ptr<gate::Fleet> fleet_;
+  std::unique_ptr<control::Fleet> fleet_;
   std::optional<observe::EventLog> events_;
-  std::optional<SelfAudit> audit_;
+  std::optional<observe::SelfAudit> audit_;
 };
 
 TEST_P(SelfAuditTest, FindsNothingInAFleetThatServes) {
@@ -196,10 +196,11 @@ TEST_P(SelfAuditTest, FindsASocketThatWasClosedBehindItsOwner) {
 }
 
 TEST_P(SelfAuditTest, SaysNothingIfARoomDoesNotAnswer) {
-  audit_.emplace(AuditPace{.every = {}, .between = {}, .patience = std::chrono::milliseconds{20}}, *events_, clock_);
+  audit_.emplace(observe::AuditPace{.every = {}, .between = {}, .patience = std::chrono::milliseconds{20}}, *events_,
+                 clock_);
   audit_->set_rooms({{.name = "deaf",
                       .post = [](std::move_only_function<void()>) {},
-                      .walk = [] { return AuditedRoom::Step([](Claims&) { return false; }); }}});
+                      .walk = [] { return observe::AuditedRoom::Step([](Claims&) { return false; }); }}});
   const AuditReport report = run();
   EXPECT_EQ(report.runs, 0u);
   EXPECT_EQ(report.runs_incomplete, 1u);

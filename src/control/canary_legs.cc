@@ -1,11 +1,11 @@
-#include "app/canary_legs.h"
+#include "control/canary_legs.h"
 
 #include <fmt/format.h>
 
-#include "app/pem_files.h"
 #include "canary/doors.h"
+#include "control/pem_files.h"
 
-namespace ebb::app {
+namespace ebb::control {
 
 std::expected<CanaryLegs, config::Diagnostics> build_canary_legs(const routes::Model& model) {
   CanaryLegs built;
@@ -24,4 +24,4 @@ std::expected<CanaryLegs, config::Diagnostics> build_canary_legs(const routes::M
   return built;
 }
 
-}  // namespace ebb::app
+}  // namespace ebb::control

@@ -1,4 +1,4 @@
-#include "app/endpoint_events.h"
+#include "control/endpoint_events.h"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 #include <iterator>
 #include <unordered_set>
 
-namespace ebb::app {
+namespace ebb::control {
 
 using observe::EventLog;
 
@@ -53,20 +53,20 @@ void EndpointEvents::on_relief(const gate::SilenceRelief& relief) {
                {"kept", std::to_string(relief.kept)}});
 }
 
-void EndpointEvents::on_list(const gate::SharedEndpointList& list) {
+void EndpointEvents::on_list(const SharedEndpointList& list) {
   const std::lock_guard lock(mutex_);
   take(*list);
 }
 
-void EndpointEvents::on_lists(const std::vector<gate::SharedEndpointList>& lists) {
+void EndpointEvents::on_lists(const std::vector<SharedEndpointList>& lists) {
   const std::lock_guard lock(mutex_);
   std::vector<std::string> gone;
   std::unordered_set<std::string_view> served;
-  for (const gate::SharedEndpointList& list : lists) served.insert(list->backend);
+  for (const SharedEndpointList& list : lists) served.insert(list->backend);
   for (const auto& [backend, identities] : listed_) {
     if (!served.contains(backend)) gone.push_back(backend);
   }
-  for (const gate::SharedEndpointList& list : lists) take(*list);
+  for (const SharedEndpointList& list : lists) take(*list);
   for (const std::string& backend : gone) {
     take({.backend = backend});
     listed_.erase(backend);
@@ -164,4 +164,4 @@ void EndpointEvents::put(EventLog::Level level, std::string_view event, const Kn
   outbox_.put(level, event, std::move(fields));
 }
 
-}  // namespace ebb::app
+}  // namespace ebb::control

@@ -14,9 +14,9 @@
 #include <mutex>
 #include <unordered_map>
 
-#include "gate/backend_roster.h"
+#include "control/backend_roster.h"
 
-namespace ebb::gate {
+namespace ebb::control {
 
 enum class RosterRefusal : std::uint8_t { no_backend, no_endpoint, name_taken, not_in_maintenance, too_many };
 
@@ -46,7 +46,7 @@ class Roster {
   Adoption adopt(const routes::Snapshot& snapshot) { return Adoption(*this, snapshot); }
 
   // The endpoint as it is from now on, or, after remove(), as it was.
-  using Outcome = std::expected<ListedEndpoint, RosterRefusal>;
+  using Outcome = std::expected<gate::ListedEndpoint, RosterRefusal>;
   Outcome set_wish(std::string_view backend, std::string_view name, lifecycle::Wish wish);
   // Terminating, but serving: used only when nothing else is left.
   Outcome set_leaving(std::string_view backend, std::string_view name, bool leaving);
@@ -55,7 +55,7 @@ class Roster {
   Outcome set_limit(std::string_view backend, std::string_view name, std::uint32_t most);
   // Another address is another endpoint: the work of the old one drains.
   Outcome set_address(std::string_view backend, std::string_view name, const base::Address& address);
-  Outcome add(std::string_view backend, ListedEndpoint endpoint);  // identity and label are filled in
+  Outcome add(std::string_view backend, gate::ListedEndpoint endpoint);  // identity and label are filled in
   // Only in maintenance. That nothing uses it any more is for the caller to know.
   Outcome remove(std::string_view backend, std::string_view name);
 
@@ -76,4 +76,4 @@ class Roster {
   std::size_t added_ = 0;
 };
 
-}  // namespace ebb::gate
+}  // namespace ebb::control

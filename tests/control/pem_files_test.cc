@@ -1,11 +1,11 @@
-#include "app/pem_files.h"
+#include "control/pem_files.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "tests/config/temporary_folder.h"
 
-namespace ebb::app {
+namespace ebb::control {
 namespace {
 
 using config::TemporaryFolder;
@@ -60,4 +60,4 @@ TEST(PemFiles, AFileThatIsTooLargeIsRefusedNotCut) {
 }
 
 }  // namespace
-}  // namespace ebb::app
+}  // namespace ebb::control

@@ -8,16 +8,16 @@
 #include <string>
 #include <vector>
 
-#include "app/canary_probing.h"
-#include "app/endpoint_events.h"
 #include "base/labels.h"
 #include "config/load.h"
-#include "gate/fleet.h"
-#include "gate/roster.h"
+#include "control/canary_probing.h"
+#include "control/endpoint_events.h"
+#include "control/fleet.h"
+#include "control/roster.h"
 #include "observe/event_log.h"
 #include "wire/tls.h"
 
-namespace ebb::app {
+namespace ebb::control {
 
 struct RolloutStatus {
   std::uint64_t generation = 0;  // 0: none was ever applied
@@ -30,8 +30,8 @@ struct RolloutStatus {
 
 class Rollout {
  public:
-  Rollout(gate::Fleet& fleet, gate::Roster& roster, EndpointEvents& endpoint_events, CanaryProbing& canary,
-          base::Labels& labels, observe::EventLog& events, const base::Clock& clock)
+  Rollout(Fleet& fleet, Roster& roster, EndpointEvents& endpoint_events, CanaryProbing& canary, base::Labels& labels,
+          observe::EventLog& events, const base::Clock& clock)
       : fleet_(fleet),
         roster_(roster),
         endpoint_events_(endpoint_events),
@@ -51,8 +51,8 @@ class Rollout {
   bool build(config::Loaded& loaded, gate::Configuration& out, CanaryLegs& legs, std::string& reason);
   void warn_of_expiry(const routes::ListenerModel& listener, const wire::ServerContext& context);
 
-  gate::Fleet& fleet_;
-  gate::Roster& roster_;
+  Fleet& fleet_;
+  Roster& roster_;
   EndpointEvents& endpoint_events_;
   CanaryProbing& canary_;
   base::Labels& labels_;
@@ -63,4 +63,4 @@ class Rollout {
   RolloutStatus status_;
 };
 
-}  // namespace ebb::app
+}  // namespace ebb::control

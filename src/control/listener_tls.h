@@ -8,10 +8,10 @@
 #include "routes/model.h"
 #include "wire/tls.h"
 
-namespace ebb::app {
+namespace ebb::control {
 
 // For https listeners only.
 std::expected<std::shared_ptr<const wire::ServerContext>, config::Diagnostics> build_tls(
     const routes::ListenerModel& listener, std::shared_ptr<wire::TicketKeys> tickets);
 
-}  // namespace ebb::app
+}  // namespace ebb::control

@@ -1,23 +1,23 @@
-#include "app/admin_openings.h"
+#include "admin/openings.h"
 
-#include "app/pem_files.h"
-#include "app/token_file.h"
+#include "config/token_file.h"
+#include "control/pem_files.h"
 
-namespace ebb::app {
+namespace ebb::admin {
 
-std::expected<admin::Openings, std::string> admin_openings(const config::Startup& startup) {
+std::expected<Openings, std::string> openings_of(const config::Startup& startup) {
   const routes::AdminModel& model = startup.admin;
-  admin::Openings openings{.admin = {.address = model.bind},
-                           .self_drain = {.address = model.self_drain, .own_endpoints_only = true},
-                           .runtime = startup.runtime};
+  Openings openings{.admin = {.address = model.bind},
+                    .self_drain = {.address = model.self_drain, .own_endpoints_only = true},
+                    .runtime = startup.runtime};
   if (!model.token_file.empty()) {
-    auto token = read_token(model.token_file);
+    auto token = config::read_token(model.token_file);
     if (!token) return std::unexpected(token.error());
     openings.admin.token = std::move(*token);
   }
   if (model.certificate.empty()) return openings;
 
-  PemFiles files("the admin listener");
+  control::PemFiles files("the admin listener");
   wire::ServerOptions options{.certificates = {{.certificate_pem = files.read(model.certificate, "certificate"),
                                                 .key_pem = files.read(model.key, "key"),
                                                 .origin = model.certificate,
@@ -35,4 +35,4 @@ std::expected<admin::Openings, std::string> admin_openings(const config::Startup
   return openings;
 }
 
-}  // namespace ebb::app
+}  // namespace ebb::admin

@@ -1,4 +1,4 @@
-#include "app/self_audit.h"
+#include "observe/self_audit.h"
 
 #include <sys/resource.h>
 #include <unistd.h>
@@ -6,14 +6,7 @@
 #include <algorithm>
 #include <future>
 
-namespace ebb::app {
-
-using observe::AuditReport;
-using observe::Claim;
-using observe::Claims;
-using observe::Difference;
-using observe::DifferenceKind;
-using observe::FoundDifference;
+namespace ebb::observe {
 
 namespace {
 
@@ -28,7 +21,7 @@ std::string text_of(const base::Address& address) { return address.valid() ? add
 struct SelfAudit::Gathering {
   std::mutex mutex;
   std::condition_variable changed;
-  observe::Book book;
+  Book book;
   std::vector<Claims> spilt;
   std::size_t rooms_missing = 0;
 
@@ -45,7 +38,7 @@ struct SelfAudit::Gathering {
   }
 };
 
-SelfAudit::SelfAudit(AuditPace pace, observe::EventLog& events, const base::Clock& clock)
+SelfAudit::SelfAudit(AuditPace pace, EventLog& events, const base::Clock& clock)
     : pace_(pace), events_(events), clock_(clock), rooms_(share({})) {
   report_.every = pace.every;
 }
@@ -94,23 +87,23 @@ std::optional<SelfAudit::Look> SelfAudit::look_twice() {
   if (!wait(pace_.between)) return std::nullopt;
   auto second = look();
   if (second) {
-    second->differences = observe::persisting(std::move(first->differences), std::move(second->differences));
+    second->differences = persisting(std::move(first->differences), std::move(second->differences));
   }
   return second;
 }
 
 // The books first: observe/audit.h says why a second look is then all that it needs.
 std::optional<SelfAudit::Look> SelfAudit::look() {
-  std::optional<observe::Book> book = read_books();
+  std::optional<Book> book = read_books();
   if (!book) return std::nullopt;
-  const observe::OpenDescriptors open = observe::open_descriptors();
+  const OpenDescriptors open = open_descriptors();
   if (open.empty()) return std::nullopt;
   Look seen{.book = std::move(*book), .open = open.size(), .differences = {}};
-  seen.differences = observe::compare(seen.book, open);
+  seen.differences = compare(seen.book, open);
   return seen;
 }
 
-std::optional<observe::Book> SelfAudit::read_books() {
+std::optional<Book> SelfAudit::read_books() {
   const auto gathering = std::make_shared<Gathering>();
   gathering->rooms_missing = rooms_->size();
   const std::uint64_t before = report().open;
@@ -173,7 +166,7 @@ void SelfAudit::settle(Look look) {
 
 FoundDifference SelfAudit::investigate(const Difference& difference) {
   FoundDifference found{.difference = difference, .found_at = clock_.wall(), .last_held = last_claim(difference)};
-  if (difference.descriptor >= 0) found.kernel = observe::describe_descriptor(difference.descriptor);
+  if (difference.descriptor >= 0) found.kernel = describe_descriptor(difference.descriptor);
   if (!found.last_held) return found;
   const Claim& claim = *found.last_held;
   found.held_by = (*rooms_)[claim.room].name;
@@ -182,7 +175,7 @@ FoundDifference SelfAudit::investigate(const Difference& difference) {
   return found;
 }
 
-void SelfAudit::remember(const observe::Book& book) {
+void SelfAudit::remember(const Book& book) {
   remembered_.clear();
   remembered_.reserve(book.size());
   for (const Claim& claim : book) {
@@ -206,11 +199,11 @@ std::optional<Claim> SelfAudit::last_claim(const Difference& difference) const {
                .opened = base::Instant(std::chrono::seconds{held->opened_seconds})};
 }
 
-observe::SocketHistory SelfAudit::ask(const Claim& claim) {
+SocketHistory SelfAudit::ask(const Claim& claim) {
   const AuditedRoom& room = (*rooms_)[claim.room];
   if (!room.tell || !room.post) return {};
-  const auto answer = std::make_shared<std::promise<observe::SocketHistory>>();
-  std::future<observe::SocketHistory> told = answer->get_future();
+  const auto answer = std::make_shared<std::promise<SocketHistory>>();
+  std::future<SocketHistory> told = answer->get_future();
   room.post([answer, rooms = rooms_, claim] { answer->set_value((*rooms)[claim.room].tell(claim)); });
   if (told.wait_for(pace_.patience) != std::future_status::ready) return {};
   return told.get();
@@ -221,8 +214,8 @@ void SelfAudit::tell_of(const FoundDifference& found) {
   const std::optional<Claim>& held = found.last_held;
   const bool failed = held && held->failure != base::Cause::completed;
   const base::Duration age = found.history.age;
-  events_.error("audit_difference", {{"difference", observe::facts(difference.kind).name},
-                                     {"meaning", observe::facts(difference.kind).words},
+  events_.error("audit_difference", {{"difference", facts(difference.kind).name},
+                                     {"meaning", facts(difference.kind).words},
                                      {"descriptor", std::to_string(difference.descriptor)},
                                      {"inode", std::to_string(difference.inode)},
                                      {"object", found.kernel.object},
@@ -230,7 +223,7 @@ void SelfAudit::tell_of(const FoundDifference& found) {
                                      {"remote", text_of(found.kernel.remote)},
                                      {"tcp_state", found.kernel.tcp_state},
                                      {"held_by", found.held_by},
-                                     {"held_as", held ? observe::name(held->kind) : ""},
+                                     {"held_as", held ? name(held->kind) : ""},
                                      {"held_inode", held ? std::to_string(held->inode) : ""},
                                      {"whose", found.history.whose},
                                      {"peer", text_of(found.history.peer)},
@@ -239,4 +232,4 @@ void SelfAudit::tell_of(const FoundDifference& found) {
                                      {"age_ms", age > base::Duration::zero() ? std::to_string(base::to_ms(age)) : ""}});
 }
 
-}  // namespace ebb::app
+}  // namespace ebb::observe

@@ -5,7 +5,7 @@
 
 #include "config/diagnostic.h"
 
-namespace ebb::app {
+namespace ebb::control {
 
 class PemFiles {
  public:
@@ -20,4 +20,4 @@ class PemFiles {
   config::Diagnostics problems_;
 };
 
-}  // namespace ebb::app
+}  // namespace ebb::control

@@ -11,12 +11,12 @@
 #include <string>
 #include <vector>
 
-#include "app/rollout.h"
 #include "config/load.h"
 #include "config/watch.h"
+#include "control/rollout.h"
 #include "observe/event_log.h"
 
-namespace ebb::app {
+namespace ebb::control {
 
 class Reload {
  public:
@@ -42,4 +42,4 @@ class Reload {
   std::unique_ptr<config::Watch> watch_;
 };
 
-}  // namespace ebb::app
+}  // namespace ebb::control

@@ -1,9 +1,9 @@
-#include "app/backend_tls.h"
+#include "control/backend_tls.h"
 
-#include "app/pem_files.h"
 #include "base/literal_address.h"
+#include "control/pem_files.h"
 
-namespace ebb::app {
+namespace ebb::control {
 
 namespace {
 
@@ -53,4 +53,4 @@ std::expected<std::shared_ptr<const wire::ClientContext>, config::Diagnostics> b
   return std::unexpected(config::Diagnostics{{owner, 0, 0, "", context.error(), ""}});
 }
 
-}  // namespace ebb::app
+}  // namespace ebb::control

@@ -1,10 +1,10 @@
-#include "app/token_file.h"
+#include "config/token_file.h"
 
 #include <algorithm>
 
 #include "config/file.h"
 
-namespace ebb::app {
+namespace ebb::config {
 namespace {
 
 constexpr std::size_t token_bytes_min = 16;
@@ -13,7 +13,7 @@ constexpr std::size_t file_bytes_max = 4096;
 }  // namespace
 
 std::expected<std::string, std::string> read_token(const std::string& path) {
-  auto text = config::read_file(path, file_bytes_max + 1);
+  auto text = read_file(path, file_bytes_max + 1);
   if (!text) return std::unexpected(path + ": " + text.error() + "; put the token there and let this process read it");
   if (text->size() > file_bytes_max) return std::unexpected(path + ": a token has at most 4096 characters; shorten it");
   constexpr std::string_view space = " \t\r\n";
@@ -24,4 +24,4 @@ std::expected<std::string, std::string> read_token(const std::string& path) {
   return std::unexpected(path + ": a token has 16 or more visible characters; `openssl rand -hex 32` makes one");
 }
 
-}  // namespace ebb::app
+}  // namespace ebb::config

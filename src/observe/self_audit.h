@@ -20,16 +20,16 @@
 #include "observe/audit.h"
 #include "observe/event_log.h"
 
-namespace ebb::app {
+namespace ebb::observe {
 
 // Who holds descriptors. Its functions may be called as long as post() runs tasks.
 struct AuditedRoom {
-  using Step = std::move_only_function<bool(observe::Claims& out)>;  // true: there is more
+  using Step = std::move_only_function<bool(Claims& out)>;  // true: there is more
 
   std::string name;
   std::function<void(std::move_only_function<void()> task)> post;  // to its thread; null: any thread may ask
   std::function<Step()> walk;                                      // steps run on that thread
-  std::function<observe::SocketHistory(const observe::Claim&)> tell{};
+  std::function<SocketHistory(const Claim&)> tell{};
 };
 
 struct AuditPace {
@@ -40,12 +40,12 @@ struct AuditPace {
 
 class SelfAudit {
  public:
-  SelfAudit(AuditPace pace, observe::EventLog& events, const base::Clock& clock);
+  SelfAudit(AuditPace pace, EventLog& events, const base::Clock& clock);
   ~SelfAudit() { stop(); }
 
   void start(std::vector<AuditedRoom> rooms);
   void stop();
-  observe::AuditReport report() const;  // any thread
+  AuditReport report() const;  // any thread
 
   // One run, on the caller's thread; for those who do not start().
   void set_rooms(std::vector<AuditedRoom> rooms) { rooms_ = share(std::move(rooms)); }
@@ -60,7 +60,7 @@ class SelfAudit {
     int descriptor;
     std::uint32_t opened_seconds;
     std::uint16_t room;
-    observe::ClaimKind kind;
+    ClaimKind kind;
   };
 
   static Rooms share(std::vector<AuditedRoom> rooms) {
@@ -68,33 +68,33 @@ class SelfAudit {
   }
   void run();
   bool wait(base::Duration duration);  // false: stopping
-  std::optional<observe::Book> read_books();
+  std::optional<Book> read_books();
   static void read_on(const std::shared_ptr<Gathering>& gathering, const Rooms& rooms, std::uint32_t room,
-                      AuditedRoom::Step step, observe::Claims page);
+                      AuditedRoom::Step step, Claims page);
   struct Look {
-    observe::Book book;
+    Book book;
     std::uint64_t open = 0;
-    std::vector<observe::Difference> differences;
+    std::vector<Difference> differences;
   };
   std::optional<Look> look();
   std::optional<Look> look_twice();
   void settle(Look look);
-  void remember(const observe::Book& book);
-  observe::FoundDifference investigate(const observe::Difference& difference);
-  std::optional<observe::Claim> last_claim(const observe::Difference& difference) const;
-  observe::SocketHistory ask(const observe::Claim& claim);
-  void tell_of(const observe::FoundDifference& found);
+  void remember(const Book& book);
+  FoundDifference investigate(const Difference& difference);
+  std::optional<Claim> last_claim(const Difference& difference) const;
+  SocketHistory ask(const Claim& claim);
+  void tell_of(const FoundDifference& found);
 
   const AuditPace pace_;
-  observe::EventLog& events_;
+  EventLog& events_;
   const base::Clock& clock_;
   Rooms rooms_;
   std::vector<Remembered> remembered_;  // of the run before: whose was what nobody holds now?
   mutable std::mutex mutex_;            // guards what follows
   std::condition_variable stopped_;
   bool stopping_ = false;
-  observe::AuditReport report_;
+  AuditReport report_;
   std::thread thread_;
 };
 
-}  // namespace ebb::app
+}  // namespace ebb::observe

@@ -1,8 +1,8 @@
-#include "app/listener_tls.h"
+#include "control/listener_tls.h"
 
-#include "app/pem_files.h"
+#include "control/pem_files.h"
 
-namespace ebb::app {
+namespace ebb::control {
 
 namespace {
 
@@ -43,4 +43,4 @@ std::expected<std::shared_ptr<const wire::ServerContext>, config::Diagnostics> b
   return std::unexpected(config::Diagnostics{{owner, 0, 0, "", context.error(), ""}});
 }
 
-}  // namespace ebb::app
+}  // namespace ebb::control

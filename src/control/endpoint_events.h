@@ -14,23 +14,23 @@
 #include <unordered_map>
 #include <vector>
 
-#include "gate/fleet.h"
-#include "gate/roster.h"
+#include "control/fleet.h"
+#include "control/roster.h"
 #include "observe/event_outbox.h"
 
-namespace ebb::app {
+namespace ebb::control {
 
 class EndpointEvents {
  public:
   EndpointEvents(observe::EventOutbox& outbox, const base::Clock& clock) : outbox_(outbox), clock_(clock) {}
 
-  void follow(gate::Fleet& fleet) { fleet_ = &fleet; }  // before the first list
+  void follow(Fleet& fleet) { fleet_ = &fleet; }  // before the first list
 
   void on_health_change(const gate::HealthChange& change);  // any thread
   void on_relief(const gate::SilenceRelief& relief);        // the same
   // After the workers were told, in the same order: under the roster's lock. Nothing in here waits.
-  void on_list(const gate::SharedEndpointList& list);
-  void on_lists(const std::vector<gate::SharedEndpointList>& lists);  // of a whole configuration
+  void on_list(const SharedEndpointList& list);
+  void on_lists(const std::vector<SharedEndpointList>& lists);  // of a whole configuration
   // Backends whose endpoints move all the time: their drains would fill the log.
   void leave_out(std::vector<std::string> backends);
 
@@ -55,11 +55,11 @@ class EndpointEvents {
 
   observe::EventOutbox& outbox_;
   const base::Clock& clock_;
-  gate::Fleet* fleet_ = nullptr;
+  Fleet* fleet_ = nullptr;
   std::mutex mutex_;  // guards what follows
   Endpoints known_;
   std::unordered_map<std::string, std::vector<std::uint64_t>> listed_;  // by backend
   std::vector<std::string> left_out_;
 };
 
-}  // namespace ebb::app
+}  // namespace ebb::control

@@ -11,16 +11,16 @@
 #include "gate/client_limits.h"
 #include "gate/worker.h"
 
-namespace ebb::gate {
+namespace ebb::control {
 
 struct FleetOptions {
   std::uint32_t workers = 1;
   reactor::Kind io = reactor::Kind::automatic;
   reactor::SocketLimits socket_limits;
-  observe::AccessLog* access_log = nullptr;                     // outlives the fleet
-  std::uint32_t clients_max = UINT32_MAX;                       // of the process
-  std::function<void(const HealthChange&)> on_health_change{};  // on any worker's thread; must not block
-  std::function<void(const SilenceRelief&)> on_relief{};        // the same
+  observe::AccessLog* access_log = nullptr;                           // outlives the fleet
+  std::uint32_t clients_max = UINT32_MAX;                             // of the process
+  std::function<void(const gate::HealthChange&)> on_health_change{};  // on any worker's thread; must not block
+  std::function<void(const gate::SilenceRelief&)> on_relief{};        // the same
 };
 
 class Fleet {
@@ -34,17 +34,17 @@ class Fleet {
 
   // Waits until every worker has it, or none: each prepares it first, and if one cannot (a listener that does not bind,
   // no descriptor left), nothing changes and the reasons come back.
-  std::vector<std::string> apply(const Configuration& configuration);
+  std::vector<std::string> apply(const gate::Configuration& configuration);
 
   // Every worker gets it, in the order of these calls and of apply().
-  void change_endpoints(const std::shared_ptr<const EndpointList>& list);
+  void change_endpoints(const std::shared_ptr<const gate::EndpointList>& list);
 
   // Runs the task on that worker's thread, soon; not at all once the fleet has stopped.
   void post(std::size_t worker, std::move_only_function<void()> task) {
     members_[worker].reactor->post(std::move(task));
   }
   // For tasks on that worker's thread.
-  Worker& worker(std::size_t index) { return *members_[index].worker; }
+  gate::Worker& worker(std::size_t index) { return *members_[index].worker; }
 
   // Refuse new connections, let exchanges end, cut what is left after the grace.
   void stop(base::Duration grace);
@@ -52,7 +52,7 @@ class Fleet {
  private:
   struct Member {
     std::unique_ptr<reactor::Reactor> reactor;
-    std::unique_ptr<Worker> worker;
+    std::unique_ptr<gate::Worker> worker;
     std::thread thread;
   };
 
@@ -63,14 +63,14 @@ class Fleet {
   };
 
   Fleet();
-  Siblings siblings_of(std::size_t self, std::size_t count);
-  void ask_all(const std::function<void(Worker&)>& question);
+  gate::Siblings siblings_of(std::size_t self, std::size_t count);
+  void ask_all(const std::function<void(gate::Worker&)>& question);
   std::vector<std::string> try_addresses(const routes::Snapshot& next, std::vector<Bound>& wanted) const;
 
-  ClientLimits client_limits_;  // used by the members
+  gate::ClientLimits client_limits_;  // used by the members
   std::vector<Member> members_;
   std::vector<Bound> bound_;  // listeners of the last configuration
   bool stopped_ = false;
 };
 
-}  // namespace ebb::gate
+}  // namespace ebb::control

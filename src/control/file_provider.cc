@@ -1,8 +1,8 @@
-#include "app/reload.h"
+#include "control/file_provider.h"
 
 #include <cstring>
 
-namespace ebb::app {
+namespace ebb::control {
 
 void Reload::watch() {
   std::lock_guard lock(mutex_);
@@ -84,4 +84,4 @@ void Reload::load(bool as_they_are) {
   rollout_->apply(std::move(*loaded), still_current);
 }
 
-}  // namespace ebb::app
+}  // namespace ebb::control

@@ -1,5 +1,5 @@
 // What is asked for at run time, beside what the provider lists.
-#include "gate/roster.h"
+#include "control/roster.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,7 +7,7 @@
 #include <atomic>
 #include <thread>
 
-namespace ebb::gate {
+namespace ebb::control {
 namespace {
 
 using lifecycle::Membership;
@@ -26,7 +26,7 @@ routes::BackendModel backend(std::string name, std::vector<routes::EndpointModel
 }
 
 // "name@address*weight wish", with the membership where it is not `present`.
-std::string text(const ListedEndpoint& endpoint) {
+std::string text(const gate::ListedEndpoint& endpoint) {
   std::string out = endpoint.name + "@" + endpoint.address.text() + "*" + std::to_string(endpoint.weight) + " " +
                     std::string(lifecycle::wish_names[static_cast<std::size_t>(endpoint.wish)]);
   if (endpoint.membership == Membership::leaving) out += " leaving";
@@ -35,7 +35,7 @@ std::string text(const ListedEndpoint& endpoint) {
 
 std::vector<std::string> texts(const SharedEndpointList& list) {
   std::vector<std::string> out;
-  for (const ListedEndpoint& endpoint : list->endpoints) out.push_back(text(endpoint));
+  for (const gate::ListedEndpoint& endpoint : list->endpoints) out.push_back(text(endpoint));
   return out;
 }
 
@@ -63,7 +63,7 @@ class RosterTest : public testing::Test {
                            {.name = "b", .address = address("10.0.0.2:80")}})});
   }
   std::vector<std::string> api() { return texts(roster_.list("api")); }
-  ListedEndpoint fresh(const char* name, const char* at, Wish wish = Wish::maint) {
+  gate::ListedEndpoint fresh(const char* name, const char* at, Wish wish = Wish::maint) {
     return {.name = name, .address = address(at), .wish = wish};
   }
 
@@ -238,7 +238,7 @@ TEST_F(RosterTest, HoldsSoManyAddedEndpointsAndNoMore) {
   for (int i = 0; i < 100; ++i) backends.push_back(backend("b" + std::to_string(i), {}));
   adopt(std::move(backends));
   for (std::size_t i = 0; i < Roster::added_max; ++i) {
-    ListedEndpoint endpoint = fresh("", "10.0.0.3:80");
+    gate::ListedEndpoint endpoint = fresh("", "10.0.0.3:80");
     endpoint.name = "n" + std::to_string(i / 100);
     ASSERT_TRUE(roster_.add("b" + std::to_string(i % 100), endpoint));
   }
@@ -268,4 +268,4 @@ TEST_F(RosterTest, ChangesWaitForAnAdoption) {
 }
 
 }  // namespace
-}  // namespace ebb::gate
+}  // namespace ebb::control

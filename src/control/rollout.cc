@@ -1,9 +1,9 @@
-#include "app/rollout.h"
+#include "control/rollout.h"
 
-#include "app/backend_tls.h"
-#include "app/listener_tls.h"
+#include "control/backend_tls.h"
+#include "control/listener_tls.h"
 
-namespace ebb::app {
+namespace ebb::control {
 
 bool Rollout::apply(config::Loaded loaded, const std::function<bool()>& still_current) {
   gate::Configuration next;
@@ -16,7 +16,7 @@ bool Rollout::apply(config::Loaded loaded, const std::function<bool()>& still_cu
     return false;
   }
   {
-    gate::Roster::Adoption endpoints = roster_.adopt(*next.snapshot);
+    Roster::Adoption endpoints = roster_.adopt(*next.snapshot);
     next.endpoints = endpoints.lists();
     const std::vector<std::string> problems = fleet_.apply(next);
     if (!problems.empty()) {
@@ -99,4 +99,4 @@ RolloutStatus Rollout::status() const {
   return status_;
 }
 
-}  // namespace ebb::app
+}  // namespace ebb::control

@@ -1,37 +1,37 @@
-#include "gate/backend_roster.h"
+#include "control/backend_roster.h"
 
 #include <algorithm>
 #include <unordered_map>
 
 #include "base/assert.h"
 
-namespace ebb::gate {
+namespace ebb::control {
 
 namespace {
 
 using lifecycle::Membership;
-using ByName = std::unordered_map<std::string_view, const ListedEndpoint*>;
+using ByName = std::unordered_map<std::string_view, const gate::ListedEndpoint*>;
 
-ByName by_name(const EndpointList& list) {
+ByName by_name(const gate::EndpointList& list) {
   ByName index;
-  for (const ListedEndpoint& endpoint : list.endpoints) index.emplace(endpoint.name, &endpoint);
+  for (const gate::ListedEndpoint& endpoint : list.endpoints) index.emplace(endpoint.name, &endpoint);
   return index;
 }
 
-const ListedEndpoint* find_in(const std::vector<ListedEndpoint>& endpoints, std::string_view name) {
-  const auto found = std::ranges::find(endpoints, name, &ListedEndpoint::name);
+const gate::ListedEndpoint* find_in(const std::vector<gate::ListedEndpoint>& endpoints, std::string_view name) {
+  const auto found = std::ranges::find(endpoints, name, &gate::ListedEndpoint::name);
   return found == endpoints.end() ? nullptr : &*found;
 }
 
 // What the file calls `state`.
-bool same_state(const ListedEndpoint& a, const ListedEndpoint& b) {
+bool same_state(const gate::ListedEndpoint& a, const gate::ListedEndpoint& b) {
   return a.membership == b.membership && a.wish == b.wish;
 }
 
 }  // namespace
 
-BackendRoster::BackendRoster(EndpointList provided)
-    : provided_(std::make_shared<const EndpointList>(std::move(provided))), list_(provided_) {}
+BackendRoster::BackendRoster(gate::EndpointList provided)
+    : provided_(std::make_shared<const gate::EndpointList>(std::move(provided))), list_(provided_) {}
 
 void BackendRoster::inherit(const BackendRoster& before) {
   if (before.asked_.empty() && before.added_.empty()) return;
@@ -39,7 +39,7 @@ void BackendRoster::inherit(const BackendRoster& before) {
   const ByName then = by_name(*before.provided_);
   for (const auto& [name, asked] : before.asked_) {
     const auto found = now.find(name);
-    const ListedEndpoint& old = *then.at(name);
+    const gate::ListedEndpoint& old = *then.at(name);
     if (found == now.end() || found->second->identity != old.identity) continue;
     Asked kept = asked;
     if (!same_state(*found->second, old)) {
@@ -56,13 +56,13 @@ void BackendRoster::inherit(const BackendRoster& before) {
   rebuild();
 }
 
-const ListedEndpoint* BackendRoster::find(std::string_view name) const { return find_in(list_->endpoints, name); }
+const gate::ListedEndpoint* BackendRoster::find(std::string_view name) const { return find_in(list_->endpoints, name); }
 
 std::uint32_t BackendRoster::initial_weight(std::string_view name) const {
   for (const Added& added : added_) {
     if (added.endpoint.name == name) return added.initial_weight;
   }
-  const ListedEndpoint* const provided = find_provided(name);
+  const gate::ListedEndpoint* const provided = find_provided(name);
   return provided == nullptr ? 0 : provided->weight;
 }
 
@@ -72,11 +72,11 @@ BackendRoster::Added* BackendRoster::find_added(std::string_view name) {
   return found == added_.end() ? nullptr : &*found;
 }
 
-const ListedEndpoint* BackendRoster::find_provided(std::string_view name) const {
+const gate::ListedEndpoint* BackendRoster::find_provided(std::string_view name) const {
   return find_in(provided_->endpoints, name);
 }
 
-bool BackendRoster::hidden(const ListedEndpoint& provided) const {
+bool BackendRoster::hidden(const gate::ListedEndpoint& provided) const {
   const auto found = asked_.find(provided.name);
   return found != asked_.end() && found->second.removed;
 }
@@ -85,7 +85,7 @@ void BackendRoster::change(std::string_view name, auto&& of_added, auto&& of_pro
   if (Added* const added = find_added(name)) {
     of_added(*added);
   } else {
-    const ListedEndpoint* const provided = find_provided(name);
+    const gate::ListedEndpoint* const provided = find_provided(name);
     EBB_ASSERT(provided != nullptr);
     Asked& asked = asked_[std::string(name)];
     of_provided(asked, *provided);
@@ -102,7 +102,7 @@ void BackendRoster::set_wish(std::string_view name, lifecycle::Wish wish) {
         added.endpoint.wish = wish;
         if (ready) added.endpoint.membership = Membership::present;
       },
-      [&](Asked& asked, const ListedEndpoint& provided) {
+      [&](Asked& asked, const gate::ListedEndpoint& provided) {
         asked.wish = wish == provided.wish ? std::nullopt : std::optional(wish);
         asked.leaving = asked.leaving && !ready;
       });
@@ -111,13 +111,13 @@ void BackendRoster::set_wish(std::string_view name, lifecycle::Wish wish) {
 void BackendRoster::set_leaving(std::string_view name, bool leaving) {
   change(
       name, [&](Added& added) { added.endpoint.membership = leaving ? Membership::leaving : Membership::present; },
-      [&](Asked& asked, const ListedEndpoint&) { asked.leaving = leaving; });
+      [&](Asked& asked, const gate::ListedEndpoint&) { asked.leaving = leaving; });
 }
 
 void BackendRoster::set_weight(std::string_view name, std::uint32_t weight) {
   change(
       name, [&](Added& added) { added.endpoint.weight = weight; },
-      [&](Asked& asked, const ListedEndpoint& provided) {
+      [&](Asked& asked, const gate::ListedEndpoint& provided) {
         asked.weight = weight == provided.weight ? std::nullopt : std::optional(weight);
       });
 }
@@ -129,25 +129,25 @@ void BackendRoster::set_address(std::string_view name, const base::Address& addr
         added.endpoint.address = address;
         added.endpoint.identity = routes::endpoint_identity(list_->backend, name, address);
       },
-      [&](Asked& asked, const ListedEndpoint& provided) {
+      [&](Asked& asked, const gate::ListedEndpoint& provided) {
         asked.address = address == provided.address ? std::nullopt : std::optional(address);
       });
 }
 
 void BackendRoster::set_limit(std::string_view name, std::uint32_t most) {
   // The same object while there is one: it knows what is under way.
-  const auto set = [most](std::shared_ptr<SharedLimit>& limit) {
+  const auto set = [most](std::shared_ptr<gate::SharedLimit>& limit) {
     if (most == 0) {
       limit.reset();
     } else if (limit != nullptr) {
       limit->set_most(most);
     } else {
-      limit = std::make_shared<SharedLimit>(most);
+      limit = std::make_shared<gate::SharedLimit>(most);
     }
   };
   change(
       name, [&](Added& added) { set(added.endpoint.limit); },
-      [&](Asked& asked, const ListedEndpoint&) { set(asked.limit); });
+      [&](Asked& asked, const gate::ListedEndpoint&) { set(asked.limit); });
 }
 
 void BackendRoster::remove(std::string_view name) {
@@ -156,7 +156,7 @@ void BackendRoster::remove(std::string_view name) {
   rebuild();
 }
 
-void BackendRoster::add(ListedEndpoint endpoint) {
+void BackendRoster::add(gate::ListedEndpoint endpoint) {
   endpoint.identity = routes::endpoint_identity(list_->backend, endpoint.name, endpoint.address);
   const std::uint32_t weight = endpoint.weight;
   added_.push_back({std::move(endpoint), weight});
@@ -164,10 +164,10 @@ void BackendRoster::add(ListedEndpoint endpoint) {
 }
 
 void BackendRoster::rebuild() {
-  auto next = std::make_shared<EndpointList>();
+  auto next = std::make_shared<gate::EndpointList>();
   next->backend = provided_->backend;
   next->endpoints.reserve(provided_->endpoints.size() + added_.size());
-  for (const ListedEndpoint& provided : provided_->endpoints) {
+  for (const gate::ListedEndpoint& provided : provided_->endpoints) {
     const auto found = asked_.find(provided.name);
     if (found == asked_.end()) {
       next->endpoints.push_back(provided);
@@ -175,7 +175,7 @@ void BackendRoster::rebuild() {
     }
     const Asked& asked = found->second;
     if (asked.removed) continue;
-    ListedEndpoint& endpoint = next->endpoints.emplace_back(provided);
+    gate::ListedEndpoint& endpoint = next->endpoints.emplace_back(provided);
     if (asked.wish) endpoint.wish = *asked.wish;
     if (asked.leaving) endpoint.membership = Membership::leaving;
     if (asked.weight) endpoint.weight = *asked.weight;
@@ -189,4 +189,4 @@ void BackendRoster::rebuild() {
   list_ = std::move(next);
 }
 
-}  // namespace ebb::gate
+}  // namespace ebb::control

@@ -8,10 +8,10 @@
 #include "routes/model.h"
 #include "wire/tls.h"
 
-namespace ebb::app {
+namespace ebb::control {
 
 // Null for a backend without TLS.
 std::expected<std::shared_ptr<const wire::ClientContext>, config::Diagnostics> build_backend_tls(
     const routes::BackendModel& backend);
 
-}  // namespace ebb::app
+}  // namespace ebb::control

@@ -1,8 +1,8 @@
-#include "app/pem_files.h"
+#include "control/pem_files.h"
 
 #include "config/file.h"
 
-namespace ebb::app {
+namespace ebb::control {
 
 namespace {
 
@@ -38,4 +38,4 @@ std::string PemFiles::read(const std::string& path, const char* kind) {
   return {};
 }
 
-}  // namespace ebb::app
+}  // namespace ebb::control

@@ -9,7 +9,7 @@
 #include "config/diagnostic.h"
 #include "routes/model.h"
 
-namespace ebb::app {
+namespace ebb::control {
 
 struct CanaryLegs {
   std::vector<canary::Leg> legs;  // none without a canary
@@ -18,4 +18,4 @@ struct CanaryLegs {
 
 std::expected<CanaryLegs, config::Diagnostics> build_canary_legs(const routes::Model& model);
 
-}  // namespace ebb::app
+}  // namespace ebb::control

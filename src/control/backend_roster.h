@@ -11,19 +11,19 @@
 
 #include "gate/endpoint_list.h"
 
-namespace ebb::gate {
+namespace ebb::control {
 
-using SharedEndpointList = std::shared_ptr<const EndpointList>;
+using SharedEndpointList = std::shared_ptr<const gate::EndpointList>;
 
 class BackendRoster {
  public:
-  explicit BackendRoster(EndpointList provided);
+  explicit BackendRoster(gate::EndpointList provided);
   // Takes over what outlives a change of the provider's list; roster.h has the rules.
   void inherit(const BackendRoster& before);
 
   const std::string& name() const { return provided_->backend; }
   const SharedEndpointList& list() const { return list_; }
-  const ListedEndpoint* find(std::string_view name) const;
+  const gate::ListedEndpoint* find(std::string_view name) const;
   std::size_t added() const { return added_.size(); }
   // As the provider gave it, or as it was added with.
   std::uint32_t initial_weight(std::string_view name) const;
@@ -36,27 +36,27 @@ class BackendRoster {
   void set_limit(std::string_view name, std::uint32_t most);  // 0: none
   void remove(std::string_view name);
   // Of a name that find() does not know.
-  void add(ListedEndpoint endpoint);
+  void add(gate::ListedEndpoint endpoint);
 
  private:
   struct Asked {
     std::optional<lifecycle::Wish> wish;
     std::optional<std::uint32_t> weight;
     std::optional<base::Address> address;
-    std::shared_ptr<SharedLimit> limit;
+    std::shared_ptr<gate::SharedLimit> limit;
     bool leaving = false;
     bool removed = false;
 
     bool nothing() const { return !wish && !weight && !address && limit == nullptr && !leaving && !removed; }
   };
   struct Added {
-    ListedEndpoint endpoint;
+    gate::ListedEndpoint endpoint;
     std::uint32_t initial_weight;
   };
 
   Added* find_added(std::string_view name);
-  const ListedEndpoint* find_provided(std::string_view name) const;
-  bool hidden(const ListedEndpoint& provided) const;  // by a removal
+  const gate::ListedEndpoint* find_provided(std::string_view name) const;
+  bool hidden(const gate::ListedEndpoint& provided) const;  // by a removal
   // Either of them changes the endpoint of that name, depending on where it comes from.
   void change(std::string_view name, auto&& of_added, auto&& of_provided);
   void rebuild();
@@ -67,4 +67,4 @@ class BackendRoster {
   SharedEndpointList list_;
 };
 
-}  // namespace ebb::gate
+}  // namespace ebb::control

@@ -15,21 +15,21 @@
 #include <thread>
 #include <vector>
 
-#include "app/canary_legs.h"
-#include "app/endpoint_events.h"
 #include "canary/prober.h"
-#include "gate/roster.h"
+#include "control/canary_legs.h"
+#include "control/endpoint_events.h"
+#include "control/roster.h"
 #include "observe/audit.h"
 #include "observe/event_log.h"
 #include "routes/snapshot.h"
 
-namespace ebb::app {
+namespace ebb::control {
 
 class CanaryProbing {
  public:
   using Facts = std::shared_ptr<const canary::ProberFacts>;
 
-  CanaryProbing(gate::Roster& roster, EndpointEvents& endpoint_events, observe::EventLog& events);
+  CanaryProbing(Roster& roster, EndpointEvents& endpoint_events, observe::EventLog& events);
   ~CanaryProbing();
 
   // All workers have the snapshot. One thread at a time.
@@ -50,7 +50,7 @@ class CanaryProbing {
   void probed(const canary::Leg& leg, const canary::ProbeResult& result, canary::LegState::News news);
   void publish(const canary::Prober& prober);
 
-  gate::Roster& roster_;
+  Roster& roster_;
   EndpointEvents& endpoint_events_;
   observe::EventLog& events_;
   std::string fingerprint_;   // of the legs that are walked
@@ -61,4 +61,4 @@ class CanaryProbing {
   std::unique_ptr<Running> running_;
 };
 
-}  // namespace ebb::app
+}  // namespace ebb::control

@@ -7,9 +7,9 @@
 #include "admin/server.h"
 #include "config/load.h"
 
-namespace ebb::app {
+namespace ebb::admin {
 
 // The error is a sentence with a remedy.
-std::expected<admin::Openings, std::string> admin_openings(const config::Startup& startup);
+std::expected<Openings, std::string> openings_of(const config::Startup& startup);
 
-}  // namespace ebb::app
+}  // namespace ebb::admin

@@ -1,4 +1,4 @@
-#include "gate/fleet.h"
+#include "control/fleet.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -14,7 +14,7 @@
 #include "gate/bind_overlap.h"
 #include "reactor/sockets.h"
 
-namespace ebb::gate {
+namespace ebb::control {
 
 namespace {
 
@@ -50,13 +50,13 @@ std::unique_ptr<Fleet> Fleet::start(const FleetOptions& options, const base::Lab
     if (!made) return nullptr;
     Member& member = fleet->members_.emplace_back();
     member.reactor = std::move(*made);
-    WorkerOptions worker{.clients_max = std::max(options.clients_max / options.workers, 1u),
-                         .client_limits = &fleet->client_limits_,
-                         .siblings = fleet->siblings_of(i, options.workers),
-                         .on_health_change = options.on_health_change,
-                         .on_relief = options.on_relief};
+    gate::WorkerOptions worker{.clients_max = std::max(options.clients_max / options.workers, 1u),
+                               .client_limits = &fleet->client_limits_,
+                               .siblings = fleet->siblings_of(i, options.workers),
+                               .on_health_change = options.on_health_change,
+                               .on_relief = options.on_relief};
     if (options.access_log != nullptr) worker.access_log = &options.access_log->ring(i);
-    member.worker = std::make_unique<Worker>(*member.reactor, labels, worker);
+    member.worker = std::make_unique<gate::Worker>(*member.reactor, labels, worker);
   }
   // Signals are for the control plane: threads inherit the mask that they are started with.
   sigset_t all;
@@ -79,7 +79,7 @@ Fleet::~Fleet() { stop(base::Duration{}); }
 
 const char* Fleet::io_name() const { return members_.front().reactor->name(); }
 
-void Fleet::ask_all(const std::function<void(Worker&)>& question) {
+void Fleet::ask_all(const std::function<void(gate::Worker&)>& question) {
   std::latch answered(static_cast<std::ptrdiff_t>(members_.size()));
   for (Member& member : members_) {
     member.reactor->post([&] {
@@ -98,7 +98,9 @@ std::vector<std::string> Fleet::try_addresses(const routes::Snapshot& next, std:
     const base::Address& address = listener.model.bind;
     const int type = socket_type(listener.model);
     wanted.push_back({address, type});
-    const auto overlaps = [&](const Bound& ours) { return ours.type == type && binds_overlap(ours.address, address); };
+    const auto overlaps = [&](const Bound& ours) {
+      return ours.type == type && gate::binds_overlap(ours.address, address);
+    };
     if (std::any_of(bound_.begin(), bound_.end(), overlaps)) continue;
     const int error = reactor::try_bind(address, type);
     if (error == 0) continue;
@@ -108,36 +110,36 @@ std::vector<std::string> Fleet::try_addresses(const routes::Snapshot& next, std:
   return problems;
 }
 
-std::vector<std::string> Fleet::apply(const Configuration& configuration) {
+std::vector<std::string> Fleet::apply(const gate::Configuration& configuration) {
   std::vector<Bound> wanted;
   std::vector<std::string> problems = try_addresses(*configuration.snapshot, wanted);
   if (!problems.empty()) return problems;
   std::mutex mutex;
-  ask_all([&](Worker& worker) {
+  ask_all([&](gate::Worker& worker) {
     std::vector<std::string> found = worker.prepare(configuration);
     std::lock_guard lock(mutex);
     problems.insert(problems.end(), found.begin(), found.end());
   });
   if (!problems.empty()) {
-    ask_all([](Worker& worker) { worker.abandon(); });
+    ask_all([](gate::Worker& worker) { worker.abandon(); });
     std::sort(problems.begin(), problems.end());
     problems.erase(std::unique(problems.begin(), problems.end()), problems.end());  // of several workers
     return problems;
   }
-  ask_all([](Worker& worker) { worker.commit(); });
+  ask_all([](gate::Worker& worker) { worker.commit(); });
   bound_ = std::move(wanted);
   return problems;
 }
 
-void Fleet::change_endpoints(const std::shared_ptr<const EndpointList>& list) {
+void Fleet::change_endpoints(const std::shared_ptr<const gate::EndpointList>& list) {
   for (Member& member : members_) {
     member.reactor->post([&member, list] { member.worker->change_endpoints(*list); });
   }
 }
 
 // By index: the members are still being made.
-Siblings Fleet::siblings_of(std::size_t self, std::size_t count) {
-  return {self, count, [this](std::size_t index, std::move_only_function<void(Worker&)> task) {
+gate::Siblings Fleet::siblings_of(std::size_t self, std::size_t count) {
+  return {self, count, [this](std::size_t index, std::move_only_function<void(gate::Worker&)> task) {
             Member& member = members_[index];
             member.reactor->post([&member, task = std::move(task)]() mutable { task(*member.worker); });
           }};
@@ -153,7 +155,7 @@ void Fleet::stop(base::Duration grace) {
   };
   auto busy = std::make_shared<Busy>();
   busy->workers = members_.size();
-  ask_all([&busy](Worker& worker) {
+  ask_all([&busy](gate::Worker& worker) {
     worker.drain([busy] {
       std::lock_guard lock(busy->mutex);
       busy->workers -= 1;
@@ -164,7 +166,7 @@ void Fleet::stop(base::Duration grace) {
     std::unique_lock lock(busy->mutex);
     busy->changed.wait_for(lock, grace, [&busy] { return busy->workers == 0; });
   }
-  ask_all([](Worker& worker) { worker.cut(); });
+  ask_all([](gate::Worker& worker) { worker.cut(); });
   for (Member& member : members_) {
     member.reactor->stop();
     if (member.thread.joinable()) member.thread.join();
@@ -172,4 +174,4 @@ void Fleet::stop(base::Duration grace) {
   }
 }
 
-}  // namespace ebb::gate
+}  // namespace ebb::control

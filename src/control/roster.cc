@@ -1,6 +1,6 @@
-#include "gate/roster.h"
+#include "control/roster.h"
 
-namespace ebb::gate {
+namespace ebb::control {
 
 namespace {
 
@@ -13,7 +13,7 @@ Roster::Adoption::Adoption(Roster& roster, const routes::Snapshot& snapshot) : r
   backends_.reserve(snapshot.backends().size());
   lists_.reserve(snapshot.backends().size());
   for (const routes::Backend& backend : snapshot.backends()) {
-    auto& next = backends_.emplace_back(std::make_unique<BackendRoster>(endpoint_list(backend)));
+    auto& next = backends_.emplace_back(std::make_unique<BackendRoster>(gate::endpoint_list(backend)));
     if (const BackendRoster* const before = roster_.find_backend(backend.model.name)) next->inherit(*before);
     lists_.push_back(next->list());
   }
@@ -69,7 +69,7 @@ Roster::Outcome Roster::set_limit(std::string_view backend, std::string_view nam
   return change(backend, name, [&](BackendRoster& roster) { roster.set_limit(name, most); });
 }
 
-Roster::Outcome Roster::add(std::string_view backend, ListedEndpoint endpoint) {
+Roster::Outcome Roster::add(std::string_view backend, gate::ListedEndpoint endpoint) {
   const std::lock_guard lock(mutex_);
   BackendRoster* const found = find_backend(backend);
   if (found == nullptr) return std::unexpected(RosterRefusal::no_backend);
@@ -87,10 +87,10 @@ Roster::Outcome Roster::remove(std::string_view backend, std::string_view name) 
   const std::lock_guard lock(mutex_);
   BackendRoster* const found = find_backend(backend);
   if (found == nullptr) return std::unexpected(RosterRefusal::no_backend);
-  const ListedEndpoint* const endpoint = found->find(name);
+  const gate::ListedEndpoint* const endpoint = found->find(name);
   if (endpoint == nullptr) return std::unexpected(RosterRefusal::no_endpoint);
   if (endpoint->wish != lifecycle::Wish::maint) return std::unexpected(RosterRefusal::not_in_maintenance);
-  ListedEndpoint last = *endpoint;
+  gate::ListedEndpoint last = *endpoint;
   added_ -= found->added();
   found->remove(name);
   added_ += found->added();
@@ -102,7 +102,7 @@ Roster::Outcome Roster::find(std::string_view backend, std::string_view name) co
   const std::lock_guard lock(mutex_);
   const BackendRoster* const found = find_backend(backend);
   if (found == nullptr) return std::unexpected(RosterRefusal::no_backend);
-  const ListedEndpoint* const endpoint = found->find(name);
+  const gate::ListedEndpoint* const endpoint = found->find(name);
   if (endpoint == nullptr) return std::unexpected(RosterRefusal::no_endpoint);
   return *endpoint;
 }
@@ -127,4 +127,4 @@ std::uint32_t Roster::initial_weight(std::string_view backend, std::string_view 
   return found == nullptr ? 0 : found->initial_weight(name);
 }
 
-}  // namespace ebb::gate
+}  // namespace ebb::control

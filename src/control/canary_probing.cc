@@ -1,11 +1,11 @@
-#include "app/canary_probing.h"
+#include "control/canary_probing.h"
 
 #include <utility>
 
 #include "gate/book.h"
 #include "reactor/epoll.h"
 
-namespace ebb::app {
+namespace ebb::control {
 
 using observe::EventLog;
 
@@ -41,7 +41,7 @@ struct CanaryProbing::Running {
   std::thread thread;
 };
 
-CanaryProbing::CanaryProbing(gate::Roster& roster, EndpointEvents& endpoint_events, observe::EventLog& events)
+CanaryProbing::CanaryProbing(Roster& roster, EndpointEvents& endpoint_events, observe::EventLog& events)
     : roster_(roster), endpoint_events_(endpoint_events), events_(events) {}
 
 CanaryProbing::~CanaryProbing() { stop(); }
@@ -125,7 +125,7 @@ void CanaryProbing::move_endpoints(std::uint16_t port) {
     backends = model_->backends;
   }
   for (const std::string& backend : backends) {
-    const gate::SharedEndpointList list = roster_.list(backend);
+    const SharedEndpointList list = roster_.list(backend);
     if (list == nullptr) continue;
     for (const gate::ListedEndpoint& endpoint : list->endpoints) {
       if (endpoint.address.port() == port) continue;
@@ -204,4 +204,4 @@ void CanaryProbing::read_book(observe::Claims& out) {
   }
 }
 
-}  // namespace ebb::app
+}  // namespace ebb::control
