@@ -105,8 +105,7 @@ void SimReactor::close_listener(ListenerId id) {
 }
 
 base::Result<SocketId> SimReactor::connect(const base::Address& address, Owner owner) {
-  if (sockets_.size() >= kernel_.fd_limit)
-    return base::fail(base::Cause::resource_limit, "socket", EMFILE, base::Retry::elsewhere);
+  if (sockets_.size() >= kernel_.fd_limit) return base::fail(base::Cause::resource_limit, "socket", EMFILE);
   const SocketId id(sockets_.emplace());
   Socket& socket = *find(id);
   socket.self = id;

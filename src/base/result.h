@@ -1,4 +1,4 @@
-// Errors are values: the cause, the side at fault, and whether a retry is safe.
+// Errors are values: what happened and whose fault it was.
 #pragma once
 
 #include <expected>
@@ -8,12 +8,8 @@
 
 namespace ebb::base {
 
-// `never`: the peer may have acted on it. `elsewhere`: provably not processed, another endpoint may take it.
-enum class Retry : std::uint8_t { never, elsewhere };
-
 struct Error {
   Cause cause = Cause::internal;
-  Retry retry = Retry::never;
   int sys = 0;             // errno, or 0
   const char* where = "";  // a literal: the operation that failed
 
@@ -24,8 +20,8 @@ static_assert(std::is_trivially_copyable_v<Error>);
 template <class T = void>
 using Result = std::expected<T, Error>;
 
-inline std::unexpected<Error> fail(Cause cause, const char* where, int sys = 0, Retry retry = Retry::never) {
-  return std::unexpected(Error{cause, retry, sys, where});
+inline std::unexpected<Error> fail(Cause cause, const char* where, int sys = 0) {
+  return std::unexpected(Error{cause, sys, where});
 }
 
 }  // namespace ebb::base

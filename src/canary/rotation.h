@@ -39,7 +39,6 @@ class PortRotation {
   }
   const std::vector<std::uint16_t>& ports() const { return plan_.ports; }
   std::uint64_t moves() const { return moves_; }
-  std::uint32_t good_rounds() const { return good_rounds_; }
 
   // True: wanted() is another port now.
   bool round_ended(bool good, base::Instant now) {

@@ -27,8 +27,7 @@ bool set_option(int socket, int level, int name, int value) {
 
 std::unexpected<base::Error> local_failure(const char* where) {
   const int sys = errno;
-  return base::fail(descriptors_exhausted(sys) ? base::Cause::resource_limit : base::Cause::internal, where, sys,
-                    base::Retry::elsewhere);
+  return base::fail(descriptors_exhausted(sys) ? base::Cause::resource_limit : base::Cause::internal, where, sys);
 }
 
 base::Result<Descriptor> open_socket(int family) {
@@ -99,7 +98,7 @@ base::Result<DatagramSocketId> Datagrams::add(Socket socket) {
   if (::epoll_ctl(set_.get(), EPOLL_CTL_ADD, descriptor, &event) == 0) return id;
   const int sys = errno;
   sockets_.erase(id);
-  return base::fail(base::Cause::resource_limit, "epoll_ctl", sys, base::Retry::elsewhere);
+  return base::fail(base::Cause::resource_limit, "epoll_ctl", sys);
 }
 
 base::Address Datagrams::local_address(DatagramSocketId id) const {

@@ -107,7 +107,7 @@ base::Result<SocketId> EpollReactor::add_socket(Descriptor descriptor, Owner own
   if (!watch(socket.fd(), all_edges, socket_event, id)) {
     const int sys = errno;  // fs.epoll.max_user_watches, or memory
     sockets_.erase(id);
-    return base::fail(base::Cause::resource_limit, "epoll_ctl", sys, base::Retry::elsewhere);
+    return base::fail(base::Cause::resource_limit, "epoll_ctl", sys);
   }
   return id;
 }

@@ -37,8 +37,7 @@ bool set_limits(int socket, const SocketLimits& limits) {
 
 std::unexpected<base::Error> local_failure(const char* where) {
   const int sys = errno;
-  return base::fail(descriptors_exhausted(sys) ? Cause::resource_limit : Cause::internal, where, sys,
-                    base::Retry::elsewhere);
+  return base::fail(descriptors_exhausted(sys) ? Cause::resource_limit : Cause::internal, where, sys);
 }
 
 base::Result<Descriptor> open_socket(int family, const SocketLimits& limits, Blocking blocking) {
@@ -123,10 +122,7 @@ base::Address peer_address_of(int socket) {
   return base::Address::from(reinterpret_cast<sockaddr*>(&storage));
 }
 
-base::Error error_of(int sys, Origin origin, const char* where) {
-  const auto retry = origin == Origin::connecting ? base::Retry::elsewhere : base::Retry::never;
-  return {cause_of(sys, origin), retry, sys, where};
-}
+base::Error error_of(int sys, Origin origin, const char* where) { return {cause_of(sys, origin), sys, where}; }
 
 bool descriptors_exhausted(int sys) { return sys == EMFILE || sys == ENFILE || sys == ENOBUFS || sys == ENOMEM; }
 

@@ -73,7 +73,6 @@ void Snapshot::add_routes(base::Labels& labels) {
     if (route.backend == no_backend) continue;
     const BackendModel& backend = backends_[route.backend].model;
     route.response_timeout = model.timeout > Duration::zero() ? model.timeout : backend.response_timeout;
-    route.retries = model.retries.value_or(backend.retries);
   }
 }
 

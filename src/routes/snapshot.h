@@ -44,7 +44,6 @@ struct Route {
   base::Label label = 0;
   std::uint32_t backend = no_backend;  // index into Snapshot::backends; of a split route its first; none of a redirect
   Duration response_timeout{};
-  std::uint32_t retries = 0;
   bool guards = false;  // it keeps something from its endpoint, so that nobody may get around it
   std::unique_ptr<const std::vector<Share>> shares;  // of a split route
   std::unique_ptr<const Policy> policy;              // null: nothing but sending

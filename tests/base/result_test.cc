@@ -22,7 +22,6 @@ TEST(Results, PassTheFirstErrorOn) {
   EXPECT_EQ(refused.error().cause, Cause::client_bad_request);
   EXPECT_EQ(refused.error().fault(), Side::client);
   EXPECT_EQ(refused.error().sys, 22);
-  EXPECT_EQ(refused.error().retry, Retry::never);
 }
 
 }  // namespace

@@ -73,13 +73,10 @@ TEST(Shares, AreCompiledWithTheEditsOfTheirRoute) {
 
 TEST(Policy, IsThereOnlyForRoutesThatHaveOne) {
   RouteModel own = route("a", "");
-  own.retries = 7;
   own.policy.make().hsts = HstsModel{};
   const auto snapshot = compiled({own, route("b", "")});
   EXPECT_EQ(snapshot->match({.authority = "a", .path = "/"})->policy->hsts, "max-age=31536000");
-  EXPECT_EQ(snapshot->match({.authority = "a", .path = "/"})->retries, 7u);
   EXPECT_EQ(snapshot->match({.authority = "b", .path = "/"})->policy, nullptr);
-  EXPECT_EQ(snapshot->match({.authority = "b", .path = "/"})->retries, 2u);
 }
 
 TEST(Policy, OfARedirectHasNoBackend) {
