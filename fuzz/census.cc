@@ -23,11 +23,11 @@ std::string recorded(const census::Sample& sample) {
   return out;
 }
 
-void judge_and_show(census::Sample sample) {
+void classify_and_show(census::Sample sample) {
   if (sample.spaces.empty()) return;
   census::History history;
   history.add(sample);
-  const census::Census judged = census::judge_all(std::move(sample), history, {}, {});
+  const census::Census judged = census::classify_all(std::move(sample), history, {}, {});
   std::vector<std::uint32_t> shown;
   for (std::uint32_t i = 0; i < judged.size(); ++i) shown.push_back(i);
   const census::Print ignore = [](std::string_view) {};
@@ -49,7 +49,7 @@ void read_as_messages(census::Bytes bytes) {
     if (const auto socket = census::read_diag_message(message->body)) sample.sockets.push_back(*socket);
     if (const auto tracked = census::read_conntrack_message(message->body)) translations.add(*tracked);
   }
-  judge_and_show(sample);
+  classify_and_show(sample);
   std::istringstream again(recorded(sample));
   const auto same = census::Recording(again).next();
   EBB_ASSERT(same && *same && (*same)->sockets.size() == sample.sockets.size());
@@ -65,7 +65,7 @@ void read_as_recording(std::string_view text) {
     std::istringstream again(once);
     const auto same = census::Recording(again).next();
     EBB_ASSERT(same && *same && recorded(**same) == once);
-    judge_and_show(std::move(**sample));
+    classify_and_show(std::move(**sample));
   }
 }
 
@@ -88,7 +88,7 @@ struct NumberMaker {
   }
 };
 
-void judge_any_numbers(std::span<const std::uint8_t> bytes) {
+void classify_any_numbers(std::span<const std::uint8_t> bytes) {
   NumberMaker make{bytes};
   census::Sample sample;
   sample.spaces.push_back({"fuzz", {}});
@@ -117,7 +117,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (size > 0 && data[0] == '{') {
     read_as_recording({reinterpret_cast<const char*>(data), size});
   } else if (size > 0 && data[0] == '#') {
-    judge_any_numbers(std::span(data, size).subspan(1));
+    classify_any_numbers(std::span(data, size).subspan(1));
   } else {
     read_as_messages(std::as_bytes(std::span(data, size)));
   }

@@ -50,7 +50,7 @@ class Conns {
     if (!prepared) return std::unexpected(prepared.error());
     if (arguments_.watch) return watch();
     census::Sample sample = EBB_TRY(arguments_.replay.empty() ? sample_repeatedly() : replay());
-    const census::Census census = judge_all(std::move(sample), history_, policy_, gone_);
+    const census::Census census = classify_all(std::move(sample), history_, policy_, gone_);
     if (!arguments_.why.empty()) return explain_each(census);
     show(census);
     return exit_ok;
@@ -166,7 +166,7 @@ class Conns {
     auto first = EBB_TRY(sample_once());
     const std::unique_ptr<Terminal> terminal = EBB_TRY(Terminal::open());
     census::Screen screen(filter_);
-    census::Census census = judge_all(std::move(first), history_, policy_, gone_);
+    census::Census census = classify_all(std::move(first), history_, policy_, gone_);
     base::Instant next = clock_.now() + every_;
     for (;;) {
       const Terminal::Size size = terminal->size();
@@ -176,7 +176,7 @@ class Conns {
       if (event.kind == Terminal::Event::Kind::key && !screen.press(event.key, event.character)) return exit_ok;
       if (clock_.now() < next) continue;
       next = clock_.now() + every_;
-      if (!screen.paused()) census = judge_all(EBB_TRY(sample_once()), history_, policy_, gone_);
+      if (!screen.paused()) census = classify_all(EBB_TRY(sample_once()), history_, policy_, gone_);
     }
   }
 

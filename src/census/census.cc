@@ -29,16 +29,16 @@ std::expected<GonePeers, std::string> parse_gone(std::string_view list) {
   return gone;
 }
 
-Census judge_all(Sample sample, const History& history, const Policy& policy, const GonePeers& gone) {
+Census classify_all(Sample sample, const History& history, const Policy& policy, const GonePeers& gone) {
   Census census{.sample = std::move(sample)};
   const Hosts hosts(census.sample);
-  census.judgements.reserve(census.size());
+  census.classifications.reserve(census.size());
   census.ages.reserve(census.size());
   for (const Socket& socket : census.sample.sockets) {
     const Surroundings surroundings{.peer_removed = socket.state != State::listen && gone.contains(socket.far_end()),
                                     .host_silent = hosts.silent(socket),
                                     .only_grows = history.only_grows(census.sample, socket)};
-    census.judgements.push_back(judge(socket, census.sample.limits_of(socket), policy, surroundings));
+    census.classifications.push_back(classify(socket, census.sample.limits_of(socket), policy, surroundings));
     census.ages.push_back(history.age(socket));
   }
   return census;

@@ -4,9 +4,9 @@
 #include <optional>
 #include <vector>
 
+#include "census/classify.h"
 #include "census/history.h"
 #include "census/sample.h"
-#include "census/verdict.h"
 #include "routes/address_set.h"
 
 namespace ebb::census {
@@ -23,13 +23,13 @@ std::expected<GonePeers, std::string> parse_gone(std::string_view list);
 
 struct Census {
   Sample sample;
-  std::vector<Judgement> judgements;     // of each socket
-  std::vector<std::optional<Age>> ages;  // as well
+  std::vector<Classification> classifications;  // of each socket
+  std::vector<std::optional<Age>> ages;         // as well
 
   std::size_t size() const { return sample.sockets.size(); }
 };
 
 // `history` has seen the sample already.
-Census judge_all(Sample sample, const History& history, const Policy& policy, const GonePeers& gone);
+Census classify_all(Sample sample, const History& history, const Policy& policy, const GonePeers& gone);
 
 }  // namespace ebb::census

@@ -14,7 +14,7 @@ class Explanation {
   Explanation(const Census& census, std::uint32_t index, const Policy& policy)
       : sample_(census.sample),
         socket_(sample_.sockets[index]),
-        judgement_(census.judgements[index]),
+        classification_(census.classifications[index]),
         age_(census.ages[index]),
         limits_(sample_.limits_of(socket_)),
         policy_(policy) {}
@@ -39,8 +39,8 @@ class Explanation {
     const bool listens = socket_.state == State::listen;
     say("{}{}{}  {}  (cookie:{})\n", socket_.local.text(), listens ? "" : " -> ", listens ? "" : socket_.peer.text(),
         name(socket_.state), socket_.cookie);
-    const ReasonFacts& reason = facts(judgement_.reason);
-    say("Verdict: {}: {}.\n", name(reason.verdict), reason.why);
+    const ReasonFacts& reason = facts(classification_.reason);
+    say("Verdict: {}: {}.\n", name(reason.socket_class), reason.why);
     if (!reason.remedy.empty()) say("To do: {}.\n", reason.remedy);
   }
 
@@ -130,7 +130,7 @@ class Explanation {
 
   void end() {
     if (socket_.state == State::listen) return;
-    const GiveUp& ends = judgement_.give_up;
+    const GiveUp& ends = classification_.give_up;
     if (!ends.in_ms) {
       say("If the peer died now, the kernel would never notice: nothing is outstanding, and keepalive is off.\n");
     } else {
@@ -144,7 +144,8 @@ class Explanation {
         socket_.options.known && socket_.options.user_timeout_ms != 0
             ? "TCP_USER_TIMEOUT"
             : fmt::format("tcp_retries2 = {}", limits_.retries2));
-    if (judgement_.verdict() == Verdict::unprotected) say("The limit is {}.\n", duration_text(policy_.limit_ms));
+    if (classification_.socket_class() == SocketClass::unprotected)
+      say("The limit is {}.\n", duration_text(policy_.limit_ms));
   }
 
   static std::string_view cause(Ending ending) {
@@ -165,7 +166,7 @@ class Explanation {
 
   const Sample& sample_;
   const Socket& socket_;
-  const Judgement& judgement_;
+  const Classification& classification_;
   const std::optional<Age>& age_;
   const Limits& limits_;
   const Policy& policy_;

@@ -63,7 +63,7 @@ std::expected<Ends, std::string> parse_end(std::string_view text) {
 std::expected<Filter::Test, std::string> Filter::parse_word(std::string_view word) {
   const std::size_t equals = word.find('=');
   if (equals == std::string_view::npos) {
-    return [text = std::string(word)](const Census& census, const Socket& socket, const Judgement&) {
+    return [text = std::string(word)](const Census& census, const Socket& socket, const Classification&) {
       const Process* const process = census.sample.process_of(socket);
       return (process != nullptr && process->name.contains(text)) || socket.local.text().contains(text) ||
              socket.peer.text().contains(text) || (socket.real_peer.valid() && socket.real_peer.text().contains(text));
@@ -73,31 +73,33 @@ std::expected<Filter::Test, std::string> Filter::parse_word(std::string_view wor
   const std::string_view value = word.substr(equals + 1);
   if (key == "state" || key == "verdict") {
     const bool state = key == "state";
-    auto wanted = state ? begin_with(state_names, value) : begin_with(verdict_names, value);
+    auto wanted = state ? begin_with(state_names, value) : begin_with(socket_class_names, value);
     if (std::ranges::none_of(wanted, std::identity{})) {
       return std::unexpected(
           "there is no " + std::string(key) + " \"" + std::string(value) + "\"; there is " +
-          (state ? list_of(std::span(state_names).subspan(1, state_names.size() - 2)) : list_of(verdict_names)));
+          (state ? list_of(std::span(state_names).subspan(1, state_names.size() - 2)) : list_of(socket_class_names)));
     }
-    return [state, wanted = std::move(wanted)](const Census&, const Socket& socket, const Judgement& judgement) {
-      return wanted[state ? static_cast<std::size_t>(socket.state) : static_cast<std::size_t>(judgement.verdict())];
-    };
+    return
+        [state, wanted = std::move(wanted)](const Census&, const Socket& socket, const Classification& classification) {
+          return wanted[state ? static_cast<std::size_t>(socket.state)
+                              : static_cast<std::size_t>(classification.socket_class())];
+        };
   }
   if (key == "process") {
-    return [text = std::string(value)](const Census& census, const Socket& socket, const Judgement&) {
+    return [text = std::string(value)](const Census& census, const Socket& socket, const Classification&) {
       const Process* const process = census.sample.process_of(socket);
       return process != nullptr && process->name.contains(text);
     };
   }
   if (key == "netns") {
-    return [text = std::string(value)](const Census& census, const Socket& socket, const Judgement&) {
+    return [text = std::string(value)](const Census& census, const Socket& socket, const Classification&) {
       return census.sample.spaces[socket.space].name == text;
     };
   }
   if (key == "local" || key == "peer") {
     const auto ends = parse_end(value);
     if (!ends) return std::unexpected(ends.error());
-    return [local = key == "local", holds = *ends](const Census&, const Socket& socket, const Judgement&) {
+    return [local = key == "local", holds = *ends](const Census&, const Socket& socket, const Classification&) {
       if (local) return holds(socket.local);
       return holds(socket.peer) || (socket.real_peer.valid() && holds(socket.real_peer));
     };
@@ -105,7 +107,7 @@ std::expected<Filter::Test, std::string> Filter::parse_word(std::string_view wor
   if (key == "pid" || key == "port") {
     const auto wanted = number(value);
     if (!wanted) return std::unexpected("\"" + std::string(value) + "\" is no number");
-    return [pid = key == "pid", wanted = *wanted](const Census& census, const Socket& socket, const Judgement&) {
+    return [pid = key == "pid", wanted = *wanted](const Census& census, const Socket& socket, const Classification&) {
       const Process* const process = census.sample.process_of(socket);
       if (pid) return process != nullptr && process->pid == wanted;
       return socket.local.port() == wanted || socket.peer.port() == wanted ||
@@ -132,8 +134,9 @@ std::expected<Filter, std::string> Filter::parse(std::span<const std::string> wo
 }
 
 bool Filter::admits(const Census& census, std::size_t index) const {
-  return std::ranges::all_of(
-      tests_, [&](const Test& test) { return test(census, census.sample.sockets[index], census.judgements[index]); });
+  return std::ranges::all_of(tests_, [&](const Test& test) {
+    return test(census, census.sample.sockets[index], census.classifications[index]);
+  });
 }
 
 std::vector<std::uint32_t> Filter::select(const Census& census) const {

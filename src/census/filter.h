@@ -22,7 +22,7 @@ class Filter {
   std::vector<std::uint32_t> select(const Census& census) const;
 
  private:
-  using Test = std::function<bool(const Census&, const Socket&, const Judgement&)>;
+  using Test = std::function<bool(const Census&, const Socket&, const Classification&)>;
   static std::expected<Test, std::string> parse_word(std::string_view word);
 
   std::vector<Test> tests_;

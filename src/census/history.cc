@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "census/verdict.h"
+#include "census/classify.h"
 
 namespace ebb::census {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "census/classify.h"
 #include "census/give_up.h"
-#include "census/verdict.h"
 
 namespace ebb::census {
 namespace {

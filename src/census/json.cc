@@ -8,13 +8,14 @@ namespace {
 
 constexpr std::size_t piece_bytes = 64 * 1024;
 
-void write_judgement(observe::JsonWriter& json, const Judgement& judgement, const std::optional<Age>& age) {
-  const ReasonFacts& reason = facts(judgement.reason);
-  json.member("verdict", name(reason.verdict)).member("why", reason.why);
+void write_classification(observe::JsonWriter& json, const Classification& classification,
+                          const std::optional<Age>& age) {
+  const ReasonFacts& reason = facts(classification.reason);
+  json.member("verdict", name(reason.socket_class)).member("why", reason.why);
   if (!reason.remedy.empty()) json.member("remedy", reason.remedy);
-  json.key("gives_up").begin_object().member("by", ending_word(judgement.give_up.ending));
-  if (judgement.give_up.in_ms) json.member("in_ms", *judgement.give_up.in_ms);
-  json.member("assumed", judgement.give_up.assumed).end_object();
+  json.key("gives_up").begin_object().member("by", ending_word(classification.give_up.ending));
+  if (classification.give_up.in_ms) json.member("in_ms", *classification.give_up.in_ms);
+  json.member("assumed", classification.give_up.assumed).end_object();
   if (age) json.member("age_ms", age->ms).member("age_exact", age->exact);
 }
 
@@ -25,7 +26,7 @@ void write_socket(observe::JsonWriter& json, const Census& census, std::uint32_t
     json.member("process", process->name).member("pid", process->pid);
   }
   write_facts(json, socket);
-  write_judgement(json, census.judgements[index], census.ages[index]);
+  write_classification(json, census.classifications[index], census.ages[index]);
   json.end_object();
 }
 

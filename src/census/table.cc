@@ -23,7 +23,7 @@ using Widths = std::array<std::size_t, headings.size()>;
 Cells cells_of(const Census& census, std::uint32_t index) {
   const Sample& sample = census.sample;
   const Socket& socket = sample.sockets[index];
-  const Judgement& judgement = census.judgements[index];
+  const Classification& classification = census.classifications[index];
   const auto ago = [&socket](std::uint32_t ms) { return is_open(socket.state) ? duration_text(ms) : "-"; };
   return {sample.spaces.size() > 1 ? harmless(sample.spaces[socket.space].name) : "",
           std::string(name(socket.state)),
@@ -36,8 +36,8 @@ Cells cells_of(const Census& census, std::uint32_t index) {
           ago(socket.last_received_ms),
           ago(socket.last_sent_ms),
           socket.rtt_us == 0 ? "-" : fmt::format("{}.{:02}ms", socket.rtt_us / 1000, socket.rtt_us % 1000 / 10),
-          socket.state == State::listen ? "-" : ends_text(judgement.give_up),
-          std::string(name(judgement.verdict())),
+          socket.state == State::listen ? "-" : ends_text(classification.give_up),
+          std::string(name(classification.socket_class())),
           process_text(sample, socket)};
 }
 
@@ -52,7 +52,7 @@ void append_line(std::string& out, const Cells& cells, const Widths& widths) {
 
 std::string group_key(const Census& census, std::uint32_t index, GroupBy by) {
   const Socket& socket = census.sample.sockets[index];
-  if (by == GroupBy::verdict) return std::string(name(census.judgements[index].verdict()));
+  if (by == GroupBy::verdict) return std::string(name(census.classifications[index].socket_class()));
   if (by == GroupBy::peer) return socket.state == State::listen ? "(listening)" : socket.far_end().host_text();
   const Process* const process = census.sample.process_of(socket);
   if (process != nullptr) return fmt::format("{}/{}", harmless(process->name), process->pid);
@@ -64,19 +64,19 @@ struct Group {
   std::size_t sockets = 0;
   std::uint64_t receive_queue = 0;
   std::uint64_t send_queue = 0;
-  std::array<std::size_t, verdict_names.size()> verdicts{};
+  std::array<std::size_t, socket_class_names.size()> classes{};
 };
 
-std::string verdict_counts(const std::array<std::size_t, verdict_names.size()>& counts) {
+std::string class_counts(const std::array<std::size_t, socket_class_names.size()>& counts) {
   std::string out;
   for (std::size_t i = 0; i < counts.size(); ++i) {
-    if (counts[i] > 0) out += fmt::format("{}{} {}", out.empty() ? "" : ", ", counts[i], verdict_names[i]);
+    if (counts[i] > 0) out += fmt::format("{}{} {}", out.empty() ? "" : ", ", counts[i], socket_class_names[i]);
   }
   return out;
 }
 
-std::int64_t ends_in(const Judgement& judgement) {
-  return judgement.give_up.in_ms.value_or(std::numeric_limits<std::int64_t>::max());
+std::int64_t ends_in(const Classification& classification) {
+  return classification.give_up.in_ms.value_or(std::numeric_limits<std::int64_t>::max());
 }
 
 }  // namespace
@@ -85,9 +85,9 @@ void sort(const Census& census, SortBy by, std::vector<std::uint32_t>& shown) {
   const auto& sockets = census.sample.sockets;
   const auto key = [&](std::uint32_t i) -> std::int64_t {
     switch (by) {
-      case SortBy::verdict: return static_cast<std::int64_t>(census.judgements[i].verdict());
+      case SortBy::verdict: return static_cast<std::int64_t>(census.classifications[i].socket_class());
       case SortBy::queue: return -(std::int64_t{sockets[i].receive_queue} + sockets[i].send_queue);
-      case SortBy::ends: return ends_in(census.judgements[i]);
+      case SortBy::ends: return ends_in(census.classifications[i]);
       case SortBy::age: return census.ages[i] ? -census.ages[i]->ms : 0;
       case SortBy::process: return sockets[i].process;
     }
@@ -130,7 +130,7 @@ void print_groups(const Census& census, std::span<const std::uint32_t> shown, Gr
       group.receive_queue += socket.receive_queue;
       group.send_queue += socket.send_queue;
     }
-    ++group.verdicts[static_cast<std::size_t>(census.judgements[index].verdict())];
+    ++group.classes[static_cast<std::size_t>(census.classifications[index].socket_class())];
   }
   std::vector<std::pair<std::string_view, const Group*>> order;
   std::size_t width = 7;
@@ -146,15 +146,16 @@ void print_groups(const Census& census, std::span<const std::uint32_t> shown, Gr
                                 width, "SOCKETS", "RECV-Q", "SEND-Q");
   for (const auto& [key, group] : order) {
     out += fmt::format("{:<{}}  {:>8}  {:>10}  {:>10}  {}\n", key, width, group->sockets, group->receive_queue,
-                       group->send_queue, verdict_counts(group->verdicts));
+                       group->send_queue, class_counts(group->classes));
   }
   print(out);
 }
 
 std::string summary(const Census& census, std::span<const std::uint32_t> shown) {
-  std::array<std::size_t, verdict_names.size()> counts{};
-  for (const std::uint32_t index : shown) ++counts[static_cast<std::size_t>(census.judgements[index].verdict())];
-  return fmt::format("{} sockets{}{}", shown.size(), shown.empty() ? "" : ": ", verdict_counts(counts));
+  std::array<std::size_t, socket_class_names.size()> counts{};
+  for (const std::uint32_t index : shown)
+    ++counts[static_cast<std::size_t>(census.classifications[index].socket_class())];
+  return fmt::format("{} sockets{}{}", shown.size(), shown.empty() ? "" : ": ", class_counts(counts));
 }
 
 }  // namespace ebb::census

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "census/verdict.h"
+#include "census/classify.h"
 #include "reap/outgoing.h"
 
 namespace ebb::reap {

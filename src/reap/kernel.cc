@@ -8,11 +8,11 @@
 #include <fstream>
 #include <span>
 
+#include "census/classify.h"
 #include "census/conntrack_entry.h"
 #include "census/diag_dump.h"
 #include "census/time_outs.h"
 #include "census/translations.h"
-#include "census/verdict.h"
 
 namespace ebb::reap {
 namespace {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "census/classify.h"
 #include "census/give_up.h"
-#include "census/verdict.h"
 #include "reap/outgoing.h"
 
 namespace ebb::reap {

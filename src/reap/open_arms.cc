@@ -9,8 +9,8 @@
 #include <optional>
 #include <utility>
 
+#include "census/classify.h"
 #include "census/twins.h"
-#include "census/verdict.h"
 #include "reap/outgoing.h"
 
 namespace ebb::reap {

@@ -71,7 +71,7 @@ inline Census census_of(std::vector<Socket> sockets) {
   Sample sample = sample_of(std::move(sockets));
   History history;
   history.add(sample);
-  return judge_all(std::move(sample), history, {}, {});
+  return classify_all(std::move(sample), history, {}, {});
 }
 
 }  // namespace ebb::census

@@ -181,7 +181,7 @@ TEST(Recording, NoNumberKeepsItBusy) {
         if (!sample || !*sample) continue;
         History history;
         history.add(**sample);
-        const Census judged = judge_all(std::move(**sample), history, {}, {});
+        const Census judged = classify_all(std::move(**sample), history, {}, {});
         for (std::uint32_t i = 0; i < judged.size(); ++i) EXPECT_FALSE(explain(judged, i, {}).empty());
       }
     }

@@ -1,4 +1,4 @@
-#include "census/verdict.h"
+#include "census/classify.h"
 
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@ namespace ebb::census {
 namespace {
 
 Reason reason_of(const Socket& socket, const Surroundings& surroundings = {}) {
-  return judge(socket, {}, {}, surroundings).reason;
+  return classify(socket, {}, {}, surroundings).reason;
 }
 
 Socket in_state(State state, std::int64_t quiet_ms = 0) {
@@ -107,26 +107,26 @@ const std::vector<Example>& examples() {
   return table;
 }
 
-TEST(Verdict, FollowsTheTable) {
+TEST(SocketClass, FollowsTheTable) {
   for (const Example& example : examples()) EXPECT_EQ(reason_of(example.socket), example.reason) << example.what;
 }
 
-TEST(Verdict, WhatTheOthersKnowComesFirst) {
+TEST(SocketClass, WhatTheOthersKnowComesFirst) {
   EXPECT_EQ(reason_of(established(), {.peer_removed = true}), Reason::peer_removed);
   EXPECT_EQ(reason_of(stalled(3, 1000, 800, 1), {.host_silent = true}), Reason::host_silent);
   EXPECT_EQ(reason_of(established(), {.only_grows = true}), Reason::only_grows);
   EXPECT_EQ(reason_of(in_state(State::close_wait, 90'000), {.only_grows = true}), Reason::never_closed);
 }
 
-TEST(Verdict, EveryReasonHasWordsAndCanBeReached) {
+TEST(SocketClass, EveryReasonHasWordsAndCanBeReached) {
   std::set<Reason> reached = {Reason::peer_removed, Reason::host_silent, Reason::only_grows};
   for (const Example& example : examples()) reached.insert(example.reason);
   for (std::size_t i = 0; i <= static_cast<std::size_t>(Reason::idle_bare); ++i) {
     const auto reason = static_cast<Reason>(i);
     EXPECT_TRUE(reached.contains(reason)) << i;
     EXPECT_FALSE(facts(reason).why.empty());
-    const Verdict verdict = facts(reason).verdict;
-    if (verdict < Verdict::idle) EXPECT_FALSE(facts(reason).remedy.empty()) << facts(reason).why;
+    const SocketClass socket_class = facts(reason).socket_class;
+    if (socket_class < SocketClass::idle) EXPECT_FALSE(facts(reason).remedy.empty()) << facts(reason).why;
   }
 }
 

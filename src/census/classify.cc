@@ -1,4 +1,4 @@
-#include "census/verdict.h"
+#include "census/classify.h"
 
 #include <algorithm>
 #include <iterator>
@@ -9,40 +9,41 @@ namespace {
 using enum Reason;
 
 constexpr ReasonFacts reason_table[] = {
-    {listening, Verdict::listening, "it waits for connections", ""},
-    {kernel_ends_it, Verdict::closing, "both programs are done with it; the kernel ends it by itself", ""},
-    {peer_removed, Verdict::stale, "its peer is on the list of those that are gone",
+    {listening, SocketClass::listening, "it waits for connections", ""},
+    {kernel_ends_it, SocketClass::closing, "both programs are done with it; the kernel ends it by itself", ""},
+    {peer_removed, SocketClass::stale, "its peer is on the list of those that are gone",
      "end it, so that the program connects to a living peer: `ebbgate reap`, or `ss -K` for this socket"},
-    {host_silent, Verdict::stale, "none of the sockets to that host has had an answer since they stalled",
+    {host_silent, SocketClass::stale, "none of the sockets to that host has had an answer since they stalled",
      "the host is dead or cut off: end it, so that the program connects elsewhere, and look at the host"},
-    {syn_unanswered, Verdict::half_open_suspect, "nobody answers its SYN",
+    {syn_unanswered, SocketClass::half_open_suspect, "nobody answers its SYN",
      "look whether the address is right, the host up, and a firewall in between drops instead of refusing"},
-    {data_unanswered, Verdict::half_open_suspect, "data was sent again and again and is not acknowledged",
+    {data_unanswered, SocketClass::half_open_suspect, "data was sent again and again and is not acknowledged",
      "the peer or the path is gone, without a FIN; set TCP_USER_TIMEOUT in the program to notice it in seconds"},
-    {fin_unanswered, Verdict::half_open_suspect, "its end was sent again and again and is not acknowledged",
+    {fin_unanswered, SocketClass::half_open_suspect, "its end was sent again and again and is not acknowledged",
      "nothing: the program has closed it, and the kernel gives up by itself"},
-    {window_unanswered, Verdict::half_open_suspect, "the peer had closed its window and does not answer probes of it",
+    {window_unanswered, SocketClass::half_open_suspect,
+     "the peer had closed its window and does not answer probes of it",
      "the peer or the path is gone; set TCP_USER_TIMEOUT in the program to notice it in seconds"},
-    {probes_unanswered, Verdict::half_open_suspect, "keepalive probes are not answered",
+    {probes_unanswered, SocketClass::half_open_suspect, "keepalive probes are not answered",
      "the peer or the path is gone; fewer probes at shorter intervals would end it sooner"},
-    {never_accepted, Verdict::orphan, "no program accepts it",
+    {never_accepted, SocketClass::orphan, "no program accepts it",
      "the program that listens there is stuck or overloaded: look at what it does, and at its listener's queue"},
-    {never_closed, Verdict::orphan, "the peer has closed it, and the program does not",
+    {never_closed, SocketClass::orphan, "the peer has closed it, and the program does not",
      "a defect of the program: it must close what it read the end of; only its own end frees the socket"},
-    {peer_never_closes, Verdict::orphan, "the program has closed its side and waits for a peer that does not close",
+    {peer_never_closes, SocketClass::orphan, "the program has closed its side and waits for a peer that does not close",
      "the program should close the socket whole (close, not only shutdown) or give its reading a time limit"},
-    {only_grows, Verdict::leaking, "this program only ever opens more of these connections and closes none",
+    {only_grows, SocketClass::leaking, "this program only ever opens more of these connections and closes none",
      "let the program reuse its connections, or close them after use; limit idle ones in its client library"},
-    {half_closed, Verdict::closing, "one side has closed it a moment ago", ""},
-    {opening, Verdict::active, "it is being opened", ""},
-    {unaccepted, Verdict::active, "it waits for its program to accept it", ""},
-    {data_flows, Verdict::active, "data flows", ""},
-    {outlives_limit, Verdict::unprotected,
+    {half_closed, SocketClass::closing, "one side has closed it a moment ago", ""},
+    {opening, SocketClass::active, "it is being opened", ""},
+    {unaccepted, SocketClass::active, "it waits for its program to accept it", ""},
+    {data_flows, SocketClass::active, "data flows", ""},
+    {outlives_limit, SocketClass::unprotected,
      "it has been quiet for long, and if its peer died now the kernel would not notice within the limit",
      "switch keepalive on in the program, with times that fit (SO_KEEPALIVE, TCP_KEEPIDLE, TCP_KEEPINTVL, "
      "TCP_KEEPCNT)"},
-    {idle_keepalive, Verdict::idle, "it is quiet; keepalive is on", ""},
-    {idle_bare, Verdict::idle, "it is quiet; keepalive is off", ""},
+    {idle_keepalive, SocketClass::idle, "it is quiet; keepalive is on", ""},
+    {idle_bare, SocketClass::idle, "it is quiet; keepalive is off", ""},
 };
 
 consteval bool in_order() {
@@ -122,7 +123,8 @@ bool is_stalled(const Socket& socket, std::uint32_t times) {
          socket.timer_count >= times;
 }
 
-Judgement judge(const Socket& socket, const Limits& limits, const Policy& policy, const Surroundings& surroundings) {
+Classification classify(const Socket& socket, const Limits& limits, const Policy& policy,
+                        const Surroundings& surroundings) {
   const GiveUp ends = give_up(socket, limits);
   const Case one{socket, ends, policy, surroundings};
   const Rule* const rule = std::ranges::find_if(rules, [&one](const Rule& each) { return each.holds(one); });

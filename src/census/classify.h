@@ -1,5 +1,5 @@
-// The verdict on a socket, with its reason and remedy. Pure: a table of rules over the facts of one socket
-// and what all sockets together say about its peer; the first rule that holds decides.
+// The class of a socket (users read it as its verdict), the reason, and what to do about it. Pure: a table of rules
+// over the facts of one socket and what all sockets together say about its peer; the first rule that holds decides.
 #pragma once
 
 #include <array>
@@ -10,7 +10,7 @@
 
 namespace ebb::census {
 
-enum class Verdict : std::uint8_t {  // the worst first
+enum class SocketClass : std::uint8_t {  // the worst first
   stale,
   half_open_suspect,
   orphan,
@@ -21,9 +21,11 @@ enum class Verdict : std::uint8_t {  // the worst first
   closing,
   listening,
 };
-inline constexpr std::array<std::string_view, 9> verdict_names = {
+inline constexpr std::array<std::string_view, 9> socket_class_names = {
     "stale", "half-open suspect", "orphan", "leaking", "unprotected", "idle", "active", "closing", "listening"};
-constexpr std::string_view name(Verdict verdict) { return verdict_names[static_cast<std::size_t>(verdict)]; }
+constexpr std::string_view name(SocketClass socket_class) {
+  return socket_class_names[static_cast<std::size_t>(socket_class)];
+}
 
 enum class Reason : std::uint8_t {
   listening,
@@ -50,7 +52,7 @@ enum class Reason : std::uint8_t {
 
 struct ReasonFacts {
   Reason reason;
-  Verdict verdict;
+  SocketClass socket_class;
   std::string_view why;
   std::string_view remedy;  // "": nothing to do
 };
@@ -70,13 +72,14 @@ struct Surroundings {
   bool only_grows = false;    // its program opens more and more of its kind
 };
 
-struct Judgement {
+struct Classification {
   Reason reason = Reason::idle_bare;
   GiveUp give_up;
-  Verdict verdict() const { return facts(reason).verdict; }
+  SocketClass socket_class() const { return facts(reason).socket_class; }
 };
 
-Judgement judge(const Socket& socket, const Limits& limits, const Policy& policy, const Surroundings& surroundings);
+Classification classify(const Socket& socket, const Limits& limits, const Policy& policy,
+                        const Surroundings& surroundings);
 
 // No answer, and at least `times` were due.
 bool is_stalled(const Socket& socket, std::uint32_t times);
