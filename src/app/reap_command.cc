@@ -194,7 +194,7 @@ class ReapCommand {
   // Until a look is due. False: the end.
   bool wait() {
     for (;;) {
-      const base::Instant next = std::min(next_look(), nodes_.probes_due().value_or(base::Instant::max()));
+      const base::Instant next = std::min(next_look(), nodes_.knocks_due().value_or(base::Instant::max()));
       const base::Duration left = std::max(next - clock_.now(), base::Duration{});
       pollfd awaited[] = {{signals_.get(), POLLIN, 0}, {changed_.get(), POLLIN, 0}};
       const timespec patience{left / std::chrono::seconds{1}, (left % std::chrono::seconds{1}).count()};
@@ -204,7 +204,7 @@ class ReapCommand {
       if (signalled && signal.ssi_signo != SIGHUP) return false;
       eventfd_t count = 0;
       if (signalled || ::eventfd_read(changed_.get(), &count) == 0) reread();
-      if (const auto due = nodes_.probes_due(); due && *due <= clock_.now() && nodes_.tend_probes()) return true;
+      if (const auto due = nodes_.knocks_due(); due && *due <= clock_.now() && nodes_.tend_knocks()) return true;
       if (next_look() <= clock_.now()) return true;
     }
   }

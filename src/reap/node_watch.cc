@@ -34,7 +34,7 @@ void NodeWatch::know(const Truth& truth) {
 
 void NodeWatch::forget() {
   suspicion_ = {};
-  probes_ = {};
+  knocks_ = {};
   publish();
 }
 
@@ -52,17 +52,17 @@ bool NodeWatch::wants_look(const census::Sample& glanced) const {
 void NodeWatch::look(base::Instant began, const census::Sample& sample) {
   const auto nodes = gather_evidence(sample, [this](const base::Address& host) { return node_of(host); });
   for (const Suspicion::Change& change : suspicion_.look(began, nodes)) tell(change);
-  for (const Suspicion::Probe& each : suspicion_.take_probes(clock_.now())) {
+  for (const Suspicion::Knock& each : suspicion_.take_knocks(clock_.now())) {
     const NodeEvidence& evidence = each.evidence;
-    probes_.start(clock_.now(), evidence.node, evidence.witness, path_of(evidence.space), each.times);
+    knocks_.start(clock_.now(), evidence.node, evidence.witness, path_of(evidence.space), each.times);
   }
-  tend_probes();
+  tend_knocks();
 }
 
-bool NodeWatch::tend_probes() {
+bool NodeWatch::tend_knocks() {
   const std::uint64_t reported_before = suspicion_.reported_total();
-  for (const NodeProbes::Finished& each : probes_.tend(clock_.now())) {
-    if (const auto change = suspicion_.probed(clock_.now(), each.node, each.result)) tell(*change);
+  for (const NodeKnocks::Finished& each : knocks_.tend(clock_.now())) {
+    if (const auto change = suspicion_.knocked(clock_.now(), each.node, each.result)) tell(*change);
   }
   publish();
   return suspicion_.reported_total() != reported_before;
@@ -81,12 +81,12 @@ void NodeWatch::tell(const Suspicion::Change& change) {
   const auto level = change.news == News::reported ? observe::EventLog::Level::warning : observe::EventLog::Level::info;
   const std::string sockets = std::to_string(change.evidence.sockets);
   const std::string stalled = std::to_string(change.evidence.stalled.sockets);
-  const std::string probed = change.evidence.witness.text();
+  const std::string knocked = change.evidence.witness.text();
   const std::string lasted = std::to_string(base::to_ms(change.lasted));
   const observe::EventLog::Field fields[] = {{"node", change.node},
                                              {"sockets", sockets},
                                              {"stalled", stalled},
-                                             {"probe", probed},
+                                             {"probe", knocked},
                                              {"suspected_for_ms", lasted}};
   events_.write(level, events[static_cast<std::size_t>(change.news)], fields, clock_.wall());
 }
@@ -101,7 +101,7 @@ void NodeWatch::publish() {
                            .sockets = record.evidence.sockets,
                            .stalled = record.evidence.stalled.sockets,
                            .since = wall - (now - record.suspected_at),
-                           .probed = record.evidence.witness.text()});
+                           .knocked = record.evidence.witness.text()});
   }
   const std::lock_guard lock(mutex_);
   published_ = std::move(fresh);
@@ -119,7 +119,7 @@ std::string NodeWatch::nodes_json() const {
         .member("since", each.since)
         .member("sockets", each.sockets)
         .member("stalled", each.stalled)
-        .member("probe", each.probed)
+        .member("probe", each.knocked)
         .end_object();
   }
   json.end_array().end_object();

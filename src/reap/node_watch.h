@@ -1,4 +1,4 @@
-// Watches the nodes that this machine's programs talk to: evidence of each look, probes, and what is told about them.
+// Watches the nodes that this machine's programs talk to: evidence of each look, knocks, and what is told about them.
 // Used on the thread that looks; nodes_json() and write_metrics() from any.
 #pragma once
 
@@ -8,7 +8,7 @@
 
 #include "observe/event_log.h"
 #include "observe/metric_writer.h"
-#include "reap/node_probe.h"
+#include "reap/node_knock.h"
 #include "reap/suspicion.h"
 #include "reap/truth.h"
 
@@ -27,11 +27,11 @@ class NodeWatch {
   bool wants_look(const census::Sample& glanced) const;
   // Whether the next look should be soon.
   bool hurries() const { return suspicion_.hurries(); }
-  // Between looks, when probes are due. True: a node was reported, and a look should follow.
-  bool tend_probes();
-  std::optional<base::Instant> probes_due() const { return probes_.due(); }
+  // Between looks, when knocks are due. True: a node was reported, and a look should follow.
+  bool tend_knocks();
+  std::optional<base::Instant> knocks_due() const { return knocks_.due(); }
 
-  // All that goes there is silent, and a probe has failed.
+  // All that goes there is silent, and a knock has failed.
   bool is_reported(const base::Address& end) const;
 
   std::string nodes_json() const;
@@ -44,7 +44,7 @@ class NodeWatch {
     std::uint32_t sockets = 0;
     std::uint32_t stalled = 0;
     base::WallTime since{};
-    std::string probed;
+    std::string knocked;
   };
   struct Published {
     std::vector<Shown> nodes;
@@ -63,7 +63,7 @@ class NodeWatch {
   observe::EventLog& events_;
   std::unordered_map<base::Address, std::string, Hash> node_names_;  // port 0
   Suspicion suspicion_;
-  NodeProbes probes_;
+  NodeKnocks knocks_;
 
   mutable std::mutex mutex_;
   Published published_;  // guarded

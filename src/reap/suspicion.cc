@@ -24,10 +24,10 @@ std::optional<News> news_of(State before, State after) {
 
 std::optional<Suspicion::Change> Suspicion::step(base::Instant now, NodeRecord& record, Event event) {
   const State before = record.life.state();
-  if (!record.life.step(event)) return std::nullopt;  // the result of a probe that was overtaken
+  if (!record.life.step(event)) return std::nullopt;  // the result of a knock that was overtaken
   const State after = record.life.state();
-  record.probe_at = now + (after == State::excused ? excuse : probe_every);
-  if (after == State::suspected) record.suspected_at = record.probe_at = now;
+  record.knock_at = now + (after == State::excused ? excuse : knock_every);
+  if (after == State::suspected) record.suspected_at = record.knock_at = now;
   if (after == State::reported && before != State::reported) ++reported_total_;
   auto news = news_of(before, after);
   if (before == State::reported && event == Event::left) news = News::forgotten;
@@ -40,7 +40,7 @@ std::optional<Suspicion::Change> Suspicion::see(base::Instant now, NodeRecord& r
   if (!evidence.is_silent()) return std::nullopt;
   record.evidence = evidence;
   record.silent_at = now;
-  if (record.life.is(State::excused) && now >= record.probe_at) return step(now, record, Event::relapsed);
+  if (record.life.is(State::excused) && now >= record.knock_at) return step(now, record, Event::relapsed);
   return std::nullopt;
 }
 
@@ -55,7 +55,7 @@ std::vector<Suspicion::Change> Suspicion::look(base::Instant now, std::span<cons
       tell(see(now, known->second, evidence));
     } else if (evidence.is_silent() && records_.size() < nodes_max) {
       records_.emplace(evidence.node,
-                       NodeRecord{.evidence = evidence, .suspected_at = now, .silent_at = now, .probe_at = now});
+                       NodeRecord{.evidence = evidence, .suspected_at = now, .silent_at = now, .knock_at = now});
       changes.push_back({News::suspected, evidence.node, evidence, {}});
     } else if (evidence.is_silent()) {
       ++left_out_total_;
@@ -77,27 +77,27 @@ bool Suspicion::is_undecided(const NodeEvidence& evidence) const {
   return evidence.may_become_silent() && !evidence.is_silent();  // silent and unknown: it was left out
 }
 
-std::vector<Suspicion::Probe> Suspicion::take_probes(base::Instant now) {
-  std::vector<Probe> due;
+std::vector<Suspicion::Knock> Suspicion::take_knocks(base::Instant now) {
+  std::vector<Knock> due;
   for (auto& [name, record] : records_) {
-    if (record.probing || now < record.probe_at || record.life.is(State::excused)) continue;
-    record.probing = true;
+    if (record.knocking || now < record.knock_at || record.life.is(State::excused)) continue;
+    record.knocking = true;
     // Whether a reported node is back needs no proof: one packet and its answer.
     due.push_back({record.evidence,
-                   {.attempts = record.life.is(State::reported) ? 1 : ProbeTimes::proof,
-                    .patience = ProbeTimes::patience_for(std::chrono::microseconds{record.evidence.round_trip_us})}});
+                   {.attempts = record.life.is(State::reported) ? 1 : KnockTimes::proof,
+                    .patience = KnockTimes::patience_for(std::chrono::microseconds{record.evidence.round_trip_us})}});
   }
   return due;
 }
 
-std::optional<Suspicion::Change> Suspicion::probed(base::Instant now, const std::string& node, ProbeResult result) {
+std::optional<Suspicion::Change> Suspicion::knocked(base::Instant now, const std::string& node, KnockResult result) {
   const auto found = records_.find(node);
   if (found == records_.end()) return std::nullopt;
   NodeRecord& record = found->second;
-  record.probing = false;
-  record.probe_at = now + probe_every;
-  if (result == ProbeResult::inconclusive) return std::nullopt;
-  return step(now, record, result == ProbeResult::answered ? Event::probe_answered : Event::probe_failed);
+  record.knocking = false;
+  record.knock_at = now + knock_every;
+  if (result == KnockResult::inconclusive) return std::nullopt;
+  return step(now, record, result == KnockResult::answered ? Event::knock_answered : Event::knock_failed);
 }
 
 bool Suspicion::is_reported(const std::string& node) const {

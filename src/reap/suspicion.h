@@ -1,10 +1,10 @@
-// Nodes that fell silent: suspected when all that is sent to them goes unanswered, reported when a probe fails as well.
-// Pure: looks and results of probes go in with the time, changes come out.
+// Nodes that fell silent: suspected when all that is sent to them goes unanswered, reported when a knock fails as well.
+// Pure: looks and results of knocks go in with the time, changes come out.
 //
-//              probe failed                    probe failed
+//              knock failed                    knock failed
 //   suspected ──────────────▶ reported ◀────────────┐
 //    │  ▲  │                   │  │ └───────────────┘
-//    │  │  └─ probe answered ─┐│  │
+//    │  │  └─ knock answered ─┐│  │
 //    │  │                     ▼▼  │
 //    │  └────── relapsed ── excused   only the connections are ill: looked at again after a while
 //    │                         │  │
@@ -20,15 +20,15 @@
 
 #include "base/clock.h"
 #include "lifecycle/machine.h"
+#include "reap/knock_series.h"
 #include "reap/node_evidence.h"
-#include "reap/probe_series.h"
 
 namespace ebb::reap {
 
 #define EBB_NODE_STATES(X) X(suspected) X(excused) X(reported) X(forgotten)
 #define EBB_NODE_EVENTS(X)                                                    \
-  X(probe_failed)                                                             \
-  X(probe_answered)                                                           \
+  X(knock_failed)                                                             \
+  X(knock_answered)                                                           \
   X(relapsed) /* excused a while ago, and its connections are silent still */ \
   X(heard)    /* a connection has had an answer */                            \
   X(left)     /* nothing goes there any more */
@@ -44,13 +44,13 @@ struct NodeLife {
   using S = State;
   using E = Event;
   static constexpr lifecycle::Row<State, Event> rows[] = {
-      {S::suspected, E::probe_failed, S::reported}, {S::suspected, E::probe_answered, S::excused},
+      {S::suspected, E::knock_failed, S::reported}, {S::suspected, E::knock_answered, S::excused},
       {S::suspected, E::heard, S::forgotten},       {S::suspected, E::left, S::forgotten},
 
       {S::excused, E::relapsed, S::suspected},      {S::excused, E::heard, S::forgotten},
       {S::excused, E::left, S::forgotten},
 
-      {S::reported, E::probe_failed, S::reported},  {S::reported, E::probe_answered, S::excused},
+      {S::reported, E::knock_failed, S::reported},  {S::reported, E::knock_answered, S::excused},
       {S::reported, E::heard, S::forgotten},        {S::reported, E::left, S::forgotten},
   };
 };
@@ -67,15 +67,15 @@ struct NodeRecord {
   NodeEvidence evidence;  // of the last look that showed silence
   base::Instant suspected_at;
   base::Instant silent_at;  // the last look that showed silence
-  base::Instant probe_at;   // when the next probe is due
-  bool probing = false;
+  base::Instant knock_at;   // when the next knock is due
+  bool knocking = false;
 };
 
 class Suspicion {
  public:
   static constexpr std::size_t nodes_max = 256;
   static constexpr base::Duration excuse = std::chrono::seconds{5};
-  static constexpr base::Duration probe_every = std::chrono::seconds{1};
+  static constexpr base::Duration knock_every = std::chrono::seconds{1};
   static constexpr base::Duration memory = std::chrono::minutes{10};  // of a reported node that nothing is sent to
 
   enum class News : std::uint8_t { suspected, reported, cleared, recovered, forgotten };
@@ -88,13 +88,13 @@ class Suspicion {
 
   // `now` is the time before the look was begun.
   std::vector<Change> look(base::Instant now, std::span<const NodeEvidence> nodes);
-  // Nodes to probe now; each waits for its result before it is named again.
-  struct Probe {
+  // Nodes to knock at now; each waits for its result before it is named again.
+  struct Knock {
     NodeEvidence evidence;
-    ProbeTimes times;
+    KnockTimes times;
   };
-  std::vector<Probe> take_probes(base::Instant now);
-  std::optional<Change> probed(base::Instant now, const std::string& node, ProbeResult result);
+  std::vector<Knock> take_knocks(base::Instant now);
+  std::optional<Change> knocked(base::Instant now, const std::string& node, KnockResult result);
 
   bool is_reported(const std::string& node) const;
   // The next look should be soon: of some node it may decide something.

@@ -113,16 +113,16 @@ class SuspicionTest : public testing::Test {
     for (const auto& change : suspicion.look(clock.now(), nodes)) news.push_back(change.news);
     return news;
   }
-  std::size_t probes() { return suspicion.take_probes(clock.now()).size(); }
-  std::optional<News> probed(ProbeResult result) {
-    const auto change = suspicion.probed(clock.now(), "n", result);
+  std::size_t knocks() { return suspicion.take_knocks(clock.now()).size(); }
+  std::optional<News> knocked(KnockResult result) {
+    const auto change = suspicion.knocked(clock.now(), "n", result);
     return change ? std::optional(change->news) : std::nullopt;
   }
   void report() {
     look(silent());
-    probes();
+    knocks();
     clock.advance(1s);
-    EXPECT_EQ(probed(ProbeResult::failed), News::reported);
+    EXPECT_EQ(knocked(KnockResult::failed), News::reported);
   }
 
   base::FakeClock clock;
@@ -132,58 +132,58 @@ class SuspicionTest : public testing::Test {
 TEST_F(SuspicionTest, ReportsAfterAFailedProbeAndNotBefore) {
   EXPECT_THAT(look(silent()), testing::ElementsAre(News::suspected));
   EXPECT_FALSE(suspicion.is_reported("n"));
-  EXPECT_EQ(probes(), 1U);
+  EXPECT_EQ(knocks(), 1U);
   clock.advance(5s);
   EXPECT_THAT(look(silent()), IsEmpty());
-  EXPECT_EQ(probes(), 0U) << "one at a time";
-  EXPECT_EQ(probed(ProbeResult::failed), News::reported);
+  EXPECT_EQ(knocks(), 0U) << "one at a time";
+  EXPECT_EQ(knocked(KnockResult::failed), News::reported);
   EXPECT_TRUE(suspicion.is_reported("n"));
   EXPECT_EQ(suspicion.reported_total(), 1U);
 }
 
 TEST_F(SuspicionTest, ExcusesANodeThatAnswersTheProbeAndLooksAgainAfterAWhile) {
   look(silent());
-  probes();
-  EXPECT_EQ(probed(ProbeResult::answered), News::cleared);
+  knocks();
+  EXPECT_EQ(knocked(KnockResult::answered), News::cleared);
   clock.advance(Suspicion::excuse - 1s);
   EXPECT_THAT(look(silent()), IsEmpty());
-  EXPECT_EQ(probes(), 0U);
+  EXPECT_EQ(knocks(), 0U);
   clock.advance(1s);
   EXPECT_THAT(look(silent()), testing::ElementsAre(News::suspected));
-  EXPECT_EQ(probes(), 1U);
+  EXPECT_EQ(knocks(), 1U);
 }
 
 TEST_F(SuspicionTest, AnAnswerOnAnyConnectionClearsASuspect) {
   look(silent());
-  probes();
+  knocks();
   clock.advance(1s);
   EXPECT_THAT(look(answering()), testing::ElementsAre(News::cleared));
   EXPECT_THAT(suspicion.records(), IsEmpty());
-  EXPECT_EQ(probed(ProbeResult::failed), std::nullopt) << "its probe was overtaken";
+  EXPECT_EQ(knocked(KnockResult::failed), std::nullopt) << "its knock was overtaken";
 }
 
 TEST_F(SuspicionTest, AProbeThatCouldNotBeSentProvesNothingAndIsRepeated) {
   look(silent());
-  probes();
-  EXPECT_EQ(probed(ProbeResult::inconclusive), std::nullopt);
+  knocks();
+  EXPECT_EQ(knocked(KnockResult::inconclusive), std::nullopt);
   EXPECT_FALSE(suspicion.is_reported("n"));
-  EXPECT_EQ(probes(), 0U);
-  clock.advance(Suspicion::probe_every);
-  EXPECT_EQ(probes(), 1U);
+  EXPECT_EQ(knocks(), 0U);
+  clock.advance(Suspicion::knock_every);
+  EXPECT_EQ(knocks(), 1U);
 }
 
 TEST_F(SuspicionTest, ReportedNodesAreProbedUntilTheyAnswer) {
   report();
   for (int round = 0; round < 5; ++round) {
-    clock.advance(Suspicion::probe_every);
-    EXPECT_EQ(probes(), 1U);
-    EXPECT_EQ(probed(ProbeResult::failed), std::nullopt);
+    clock.advance(Suspicion::knock_every);
+    EXPECT_EQ(knocks(), 1U);
+    EXPECT_EQ(knocked(KnockResult::failed), std::nullopt);
     EXPECT_THAT(look(idle()), IsEmpty());
     EXPECT_TRUE(suspicion.is_reported("n"));
   }
-  clock.advance(Suspicion::probe_every);
-  probes();
-  EXPECT_EQ(probed(ProbeResult::answered), News::recovered);
+  clock.advance(Suspicion::knock_every);
+  knocks();
+  EXPECT_EQ(knocked(KnockResult::answered), News::recovered);
   EXPECT_FALSE(suspicion.is_reported("n"));
 }
 
@@ -201,14 +201,14 @@ TEST_F(SuspicionTest, HurriesWhileTheNextLookMayDecideSomething) {
   EXPECT_FALSE(suspicion.hurries()) << "an ordinary loss";
   look(silent());
   EXPECT_TRUE(suspicion.hurries()) << "suspected";
-  probes();
-  probed(ProbeResult::answered);
+  knocks();
+  knocked(KnockResult::answered);
   look(silent());
   EXPECT_FALSE(suspicion.hurries()) << "excused";
   clock.advance(Suspicion::excuse);
   look(silent());
-  probes();
-  probed(ProbeResult::failed);
+  knocks();
+  knocked(KnockResult::failed);
   look(silent());
   EXPECT_FALSE(suspicion.hurries()) << "reported";
 }
@@ -217,13 +217,13 @@ TEST_F(SuspicionTest, ProofTakesThreePacketsAndAnswersTheirTime) {
   NodeEvidence far = silent();
   far.round_trip_us = 320'000;
   look(far);
-  auto due = suspicion.take_probes(clock.now());
+  auto due = suspicion.take_knocks(clock.now());
   ASSERT_EQ(due.size(), 1U);
   EXPECT_EQ(due[0].times.attempts, 3U);
   EXPECT_EQ(due[0].times.patience, 320ms);
-  probed(ProbeResult::failed);
-  clock.advance(Suspicion::probe_every);
-  due = suspicion.take_probes(clock.now());
+  knocked(KnockResult::failed);
+  clock.advance(Suspicion::knock_every);
+  due = suspicion.take_knocks(clock.now());
   ASSERT_EQ(due.size(), 1U);
   EXPECT_EQ(due[0].times.attempts, 1U) << "that it is back takes one";
 }

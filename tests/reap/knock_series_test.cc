@@ -1,4 +1,4 @@
-#include "reap/probe_series.h"
+#include "reap/knock_series.h"
 
 #include <gtest/gtest.h>
 
@@ -8,17 +8,17 @@ namespace ebb::reap {
 namespace {
 
 using namespace std::chrono_literals;
-using enum ProbeResult;
-using Outcomes = std::vector<std::optional<ProbeResult>>;
+using enum KnockResult;
+using Outcomes = std::vector<std::optional<KnockResult>>;
 
 constexpr std::nullopt_t nothing = std::nullopt;
 
-TEST(ProbeSeries, OutcomesTogether) {
+TEST(KnockSeries, OutcomesTogether) {
   struct Case {
     const char* what;
     Outcomes outcomes;
     bool time_is_over;
-    std::optional<ProbeResult> result;
+    std::optional<KnockResult> result;
   };
   const Case cases[] = {
       {"one lost packet is no proof", {nothing}, false, nothing},
@@ -36,7 +36,7 @@ TEST(ProbeSeries, OutcomesTogether) {
   };
   for (const Case& each : cases) {
     base::FakeClock clock;
-    ProbeSeries series(clock.now(), {});
+    KnockSeries series(clock.now(), {});
     for (std::size_t i = 0; i < each.outcomes.size(); ++i) {
       clock.set(series.due());
       EXPECT_TRUE(series.take_attempt(clock.now()));
@@ -46,14 +46,14 @@ TEST(ProbeSeries, OutcomesTogether) {
   }
 }
 
-TEST(ProbeSeries, PacketsAreSpreadAndTheLastHasItsTime) {
+TEST(KnockSeries, PacketsAreSpreadAndTheLastHasItsTime) {
   base::FakeClock clock;
-  ProbeSeries series(clock.now(), {.patience = 300ms});
+  KnockSeries series(clock.now(), {.patience = 300ms});
   EXPECT_TRUE(series.take_attempt(clock.now()));
   EXPECT_FALSE(series.take_attempt(clock.now()));
-  clock.advance(ProbeTimes::apart + 70ms);  // late
+  clock.advance(KnockTimes::apart + 70ms);  // late
   EXPECT_TRUE(series.take_attempt(clock.now()));
-  clock.advance(ProbeTimes::apart - 1ms);
+  clock.advance(KnockTimes::apart - 1ms);
   EXPECT_FALSE(series.take_attempt(clock.now())) << "no earlier for that";
   clock.advance(1ms);
   EXPECT_TRUE(series.take_attempt(clock.now()));
@@ -63,10 +63,10 @@ TEST(ProbeSeries, PacketsAreSpreadAndTheLastHasItsTime) {
   EXPECT_EQ(series.judge(clock.now(), Outcomes(3)), failed);
 }
 
-TEST(ProbeSeries, PatienceFollowsTheWayWithinBounds) {
-  EXPECT_EQ(ProbeTimes::patience_for(1ms), 200ms);
-  EXPECT_EQ(ProbeTimes::patience_for(450ms), 450ms);
-  EXPECT_EQ(ProbeTimes::patience_for(20s), 1s);
+TEST(KnockSeries, PatienceFollowsTheWayWithinBounds) {
+  EXPECT_EQ(KnockTimes::patience_for(1ms), 200ms);
+  EXPECT_EQ(KnockTimes::patience_for(450ms), 450ms);
+  EXPECT_EQ(KnockTimes::patience_for(20s), 1s);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "reap/node_probe.h"
+#include "reap/node_knock.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -32,76 +32,76 @@ std::vector<reactor::Descriptor> open_sockets_in(const std::string& space_path, 
 }
 
 // None: not decided yet.
-std::optional<ProbeResult> outcome_of(int socket) {
+std::optional<KnockResult> outcome_of(int socket) {
   pollfd waiting{.fd = socket, .events = POLLOUT, .revents = 0};
   if (::poll(&waiting, 1, 0) != 1) return std::nullopt;
   int error = 0;
   socklen_t size = sizeof(error);
-  if (::getsockopt(socket, SOL_SOCKET, SO_ERROR, &error, &size) != 0) return ProbeResult::inconclusive;
+  if (::getsockopt(socket, SOL_SOCKET, SO_ERROR, &error, &size) != 0) return KnockResult::inconclusive;
   return judge_connect(error);
 }
 
 }  // namespace
 
-ProbeResult judge_connect(int error) {
+KnockResult judge_connect(int error) {
   switch (error) {
     case 0:
     case ECONNREFUSED:
-    case ECONNRESET: return ProbeResult::answered;
+    case ECONNRESET: return KnockResult::answered;
     case ETIMEDOUT:
     case EHOSTUNREACH:  // no neighbour has that address, or a router says that the host is gone
-    case EHOSTDOWN: return ProbeResult::failed;
-    default: return ProbeResult::inconclusive;  // no way there, no descriptor, a firewall of our own
+    case EHOSTDOWN: return KnockResult::failed;
+    default: return KnockResult::inconclusive;  // no way there, no descriptor, a firewall of our own
   }
 }
 
-void NodeProbes::start(base::Instant now, std::string node, const base::Address& target, const std::string& space_path,
-                       const ProbeTimes& times) {
+void NodeKnocks::start(base::Instant now, std::string node, const base::Address& target, const std::string& space_path,
+                       const KnockTimes& times) {
   running_.push_back({.node = std::move(node),
                       .target = target,
-                      .series = ProbeSeries(now, times),
+                      .series = KnockSeries(now, times),
                       .unused = open_sockets_in(space_path, target.family(), times.attempts),
                       .attempts = {}});
 }
 
-NodeProbes::Attempt NodeProbes::send(Probe& probe) {
-  Attempt attempt{.socket = std::move(probe.unused.back()), .result = std::nullopt};
-  probe.unused.pop_back();
+NodeKnocks::Attempt NodeKnocks::send(Knock& knock) {
+  Attempt attempt{.socket = std::move(knock.unused.back()), .result = std::nullopt};
+  knock.unused.pop_back();
   if (!attempt.socket) {
-    attempt.result = ProbeResult::inconclusive;
+    attempt.result = KnockResult::inconclusive;
     return attempt;
   }
-  const linger at_once{.l_onoff = 1, .l_linger = 0};  // a probe leaves no TIME-WAIT behind
+  const linger at_once{.l_onoff = 1, .l_linger = 0};  // a knock leaves no TIME-WAIT behind
   ::setsockopt(attempt.socket.get(), SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
-  if (::connect(attempt.socket.get(), probe.target.raw(), probe.target.raw_size()) != 0 && errno != EINPROGRESS) {
+  if (::connect(attempt.socket.get(), knock.target.raw(), knock.target.raw_size()) != 0 && errno != EINPROGRESS) {
     attempt.result = judge_connect(errno);
   }
   return attempt;
 }
 
-std::optional<ProbeResult> NodeProbes::look_at(Probe& probe, base::Instant now) {
-  std::vector<std::optional<ProbeResult>> outcomes;
-  for (Attempt& attempt : probe.attempts) {
+std::optional<KnockResult> NodeKnocks::look_at(Knock& knock, base::Instant now) {
+  std::vector<std::optional<KnockResult>> outcomes;
+  for (Attempt& attempt : knock.attempts) {
     if (!attempt.result) attempt.result = outcome_of(attempt.socket.get());
     outcomes.push_back(attempt.result);
   }
-  return probe.series.judge(now, outcomes);
+  return knock.series.judge(now, outcomes);
 }
 
-std::vector<NodeProbes::Finished> NodeProbes::tend(base::Instant now) {
+std::vector<NodeKnocks::Finished> NodeKnocks::tend(base::Instant now) {
   std::vector<Finished> finished;
-  std::erase_if(running_, [&](Probe& probe) {
-    if (probe.series.take_attempt(now)) probe.attempts.push_back(send(probe));
-    const auto result = look_at(probe, now);
-    if (result) finished.push_back({std::move(probe.node), *result});
+  std::erase_if(running_, [&](Knock& knock) {
+    if (knock.series.take_attempt(now)) knock.attempts.push_back(send(knock));
+    const auto result = look_at(knock, now);
+    if (result) finished.push_back({std::move(knock.node), *result});
     return result.has_value();
   });
   return finished;
 }
 
-std::optional<base::Instant> NodeProbes::due() const {
+std::optional<base::Instant> NodeKnocks::due() const {
   std::optional<base::Instant> first;
-  for (const Probe& probe : running_) first = std::min(first.value_or(probe.series.due()), probe.series.due());
+  for (const Knock& knock : running_) first = std::min(first.value_or(knock.series.due()), knock.series.due());
   return first;
 }
 

@@ -9,44 +9,44 @@
 #include "base/address.h"
 #include "base/clock.h"
 #include "reactor/descriptor.h"
-#include "reap/probe_series.h"
+#include "reap/knock_series.h"
 
 namespace ebb::reap {
 
-class NodeProbes {
+class NodeKnocks {
  public:
   struct Finished {
     std::string node;
-    ProbeResult result;
+    KnockResult result;
   };
 
   // `space_path` is a file of the namespace; "": the one we are in.
   void start(base::Instant now, std::string node, const base::Address& target, const std::string& space_path,
-             const ProbeTimes& times);
+             const KnockTimes& times);
   // Sends what is due. Those that have ended since the last call.
   std::vector<Finished> tend(base::Instant now);
-  // When that is to be done next; none: no probe is running.
+  // When that is to be done next; none: no knock is running.
   std::optional<base::Instant> due() const;
 
  private:
   struct Attempt {
     reactor::Descriptor socket;
-    std::optional<ProbeResult> result;
+    std::optional<KnockResult> result;
   };
-  struct Probe {
+  struct Knock {
     std::string node;
     base::Address target;
-    ProbeSeries series;
+    KnockSeries series;
     std::vector<reactor::Descriptor> unused;  // made at once: each way into a namespace costs a thread
     std::vector<Attempt> attempts;
   };
-  static Attempt send(Probe& probe);
-  static std::optional<ProbeResult> look_at(Probe& probe, base::Instant now);
+  static Attempt send(Knock& knock);
+  static std::optional<KnockResult> look_at(Knock& knock, base::Instant now);
 
-  std::vector<Probe> running_;
+  std::vector<Knock> running_;
 };
 
 // What an error of connect() says of the node.
-ProbeResult judge_connect(int error);
+KnockResult judge_connect(int error);
 
 }  // namespace ebb::reap
