@@ -5,7 +5,7 @@
 
 #include "admin/api.h"
 #include "admin/api_answers.h"
-#include "admin/gather.h"
+#include "admin/ask_workers.h"
 #include "admin/pages.h"
 #include "admin/query.h"
 #include "config/values.h"
@@ -118,7 +118,7 @@ void add_connection_api(Server& server, const Sources& sources) {
     // One more than wanted, to know whether there are more.
     gate::ConnectionFilter wider = *filter;
     wider.limit += 1;
-    gather<Facts>(
+    ask_workers<Facts>(
         sources, server.door(), server.alarms(), worker_patience,
         [&sources, wider](std::size_t worker) { return sources.connections(worker, wider); },
         [limit = filter->limit, respond = std::move(respond)](const Replies<Facts>& replies) mutable {

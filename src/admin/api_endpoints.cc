@@ -181,7 +181,7 @@ void add_endpoint_api(Server& server, const Sources& sources) {
   server.add(Method::delete_, one, [&server, &sources](const Request& request, Respond respond) {
     const auto found = sources.roster->find(request.parameters[0], request.parameters[1]);
     if (!found) return respond(refusal_answer(found.error()));
-    gather<gate::InFlight>(
+    ask_workers<gate::InFlight>(
         sources, server.door(), server.alarms(), worker_patience,
         [&sources, identity = found->identity](std::size_t worker) { return sources.in_flight(worker, identity); },
         [&sources, backend = request.parameters[0], name = request.parameters[1],

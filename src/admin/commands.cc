@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "admin/ask_workers.h"
 #include "admin/command_line.h"
-#include "admin/gather.h"
 #include "admin/pages.h"
 #include "admin/worker_scene.h"
 

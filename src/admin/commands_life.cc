@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "admin/ask_workers.h"
 #include "admin/commands.h"
-#include "admin/gather.h"
 #include "admin/pages.h"
 #include "config/values.h"
 #include "routes/spelling.h"
@@ -135,7 +135,7 @@ void Commands::look_removable(const Place& place, std::move_only_function<void(s
   const auto endpoint = sources_.roster->find(place.backend, place.name);
   if (!endpoint) return then("No such server.", 0);
   if (endpoint->wish != Wish::maint) return then(std::string(not_in_maintenance), 0);
-  gather<gate::InFlight>(
+  ask_workers<gate::InFlight>(
       sources_, server_.door(), server_.alarms(), worker_patience,
       [this, identity = endpoint->identity](std::size_t worker) { return sources_.in_flight(worker, identity); },
       [then = std::move(then)](const Replies<gate::InFlight>& replies) mutable {
@@ -186,7 +186,7 @@ void Commands::show_sess(Words words, Reply reply) {
   const auto only = words.empty() ? std::optional<SessionName>() : read_session_id(words[0]);
   if (!words.empty() && words[0] != "all" && !only) return reply(refusal("Session not found.\n"));
   using Facts = std::vector<gate::ConnectionFacts>;
-  gather<Facts>(
+  ask_workers<Facts>(
       sources_, server_.door(), server_.alarms(), worker_patience,
       [this](std::size_t worker) { return sources_.connections(worker, {.limit = sessions_max}); },
       [only, reply = std::move(reply)](const Replies<Facts>& replies) mutable {
@@ -220,7 +220,7 @@ void Commands::shutdown_sessions_server(Words words, Reply reply) {
   const auto endpoint = sources_.roster->find(place.backend, place.name);
   if (!endpoint) return reply(refusal("No such server.\n"));
   struct Ended {};
-  gather<Ended>(
+  ask_workers<Ended>(
       sources_, server_.door(), server_.alarms(), worker_patience,
       [this, identity = endpoint->identity](std::size_t worker) {
         sources_.end_work(worker, identity);

@@ -137,22 +137,23 @@ void Drains::look(const std::string& id, std::move_only_function<void(Drain*, st
     for (const std::uint64_t identity : identities) seen.push_back(sources.in_flight(worker, identity));
     return seen;
   };
-  gather<std::vector<gate::InFlight>>(sources_, server_.door(), server_.alarms(), worker_patience, question,
-                                      [this, id, then = std::move(then)](const Looks& looks) mutable {
-                                        Drain* const drain = find(id);
-                                        if (drain == nullptr) return then(nullptr, 0, false);
-                                        std::size_t silent = 0;
-                                        std::uint32_t busy = 0;
-                                        for (DrainedEndpoint& endpoint : drain->endpoints) endpoint.in_flight = {};
-                                        for (const auto& seen : looks) {
-                                          if (!seen) silent += 1;
-                                          for (std::size_t i = 0; seen && i < seen->size(); ++i) {
-                                            drain->endpoints[i].in_flight.add((*seen)[i]);
-                                            busy += (*seen)[i].total();
-                                          }
-                                        }
-                                        then(drain, silent, busy > 0 || silent > 0);
-                                      });
+  auto take = [this, id, then = std::move(then)](const Looks& looks) mutable {
+    Drain* const drain = find(id);
+    if (drain == nullptr) return then(nullptr, 0, false);
+    std::size_t silent = 0;
+    std::uint32_t busy = 0;
+    for (DrainedEndpoint& endpoint : drain->endpoints) endpoint.in_flight = {};
+    for (const auto& seen : looks) {
+      if (!seen) silent += 1;
+      for (std::size_t i = 0; seen && i < seen->size(); ++i) {
+        drain->endpoints[i].in_flight.add((*seen)[i]);
+        busy += (*seen)[i].total();
+      }
+    }
+    then(drain, silent, busy > 0 || silent > 0);
+  };
+  ask_workers<std::vector<gate::InFlight>>(sources_, server_.door(), server_.alarms(), worker_patience, question,
+                                           std::move(take));
 }
 
 void Drains::settle(const std::string& id, Drain& drain, DrainState state, std::size_t silent) {
@@ -259,30 +260,29 @@ void Drains::list(std::move_only_function<void(std::vector<DrainReport>)> done) 
     for (const std::uint64_t identity : identities) seen.emplace(identity, sources.in_flight(worker, identity));
     return seen;
   };
-  gather<Seen>(sources_, server_.door(), server_.alarms(), worker_patience, question,
-               [this, ids = std::move(ids), done = std::move(done)](const Replies<Seen>& replies) mutable {
-                 const auto silent =
-                     static_cast<std::size_t>(std::ranges::count_if(replies, [](const auto& seen) { return !seen; }));
-                 std::vector<DrainReport> all;
-                 for (const std::string& id : ids) {
-                   Drain* const drain = find(id);
-                   if (drain == nullptr) continue;
-                   std::uint32_t busy = 0;
-                   for (DrainedEndpoint& endpoint : drain->endpoints) {
-                     if (drain->state == DrainState::ended) break;
-                     endpoint.in_flight = {};
-                     for (const auto& seen : replies) {
-                       if (seen && seen->contains(endpoint.identity))
-                         endpoint.in_flight.add(seen->at(endpoint.identity));
-                     }
-                     busy += endpoint.in_flight.total();
-                   }
-                   // A worker that has not said so may have some.
-                   if (drain->state == DrainState::drained && (busy > 0 || silent > 0)) note_work_again(*drain);
-                   all.push_back(report(id, *drain, silent));
-                 }
-                 done(std::move(all));
-               });
+  auto take = [this, ids = std::move(ids), done = std::move(done)](const Replies<Seen>& replies) mutable {
+    const auto silent =
+        static_cast<std::size_t>(std::ranges::count_if(replies, [](const auto& seen) { return !seen; }));
+    std::vector<DrainReport> all;
+    for (const std::string& id : ids) {
+      Drain* const drain = find(id);
+      if (drain == nullptr) continue;
+      std::uint32_t busy = 0;
+      for (DrainedEndpoint& endpoint : drain->endpoints) {
+        if (drain->state == DrainState::ended) break;
+        endpoint.in_flight = {};
+        for (const auto& seen : replies) {
+          if (seen && seen->contains(endpoint.identity)) endpoint.in_flight.add(seen->at(endpoint.identity));
+        }
+        busy += endpoint.in_flight.total();
+      }
+      // A worker that has not said so may have some.
+      if (drain->state == DrainState::drained && (busy > 0 || silent > 0)) note_work_again(*drain);
+      all.push_back(report(id, *drain, silent));
+    }
+    done(std::move(all));
+  };
+  ask_workers<Seen>(sources_, server_.door(), server_.alarms(), worker_patience, question, std::move(take));
 }
 
 }  // namespace ebb::admin

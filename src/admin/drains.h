@@ -18,7 +18,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "admin/gather.h"
+#include "admin/ask_workers.h"
 #include "admin/server.h"
 #include "admin/sources.h"
 

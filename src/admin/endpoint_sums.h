@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "admin/gather.h"
+#include "admin/ask_workers.h"
 #include "control/roster.h"
 #include "gate/endpoint_facts.h"
 

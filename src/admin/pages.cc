@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "admin/ask_workers.h"
 #include "admin/canary_metrics.h"
-#include "admin/gather.h"
 #include "admin/openapi.h"
 #include "observe/exposition.h"
 #include "observe/json_writer.h"
@@ -94,7 +94,7 @@ Answer config_answer(const ConfigStatus& status) {
 
 void add_pages(Server& server, const Sources& sources, base::Duration patience) {
   server.add("/healthz", [&server, &sources, patience](const Request&, Respond respond) {
-    gather<Alive>(
+    ask_workers<Alive>(
         sources, server.door(), server.alarms(), patience, [](std::size_t) { return Alive{}; },
         [respond = std::move(respond)](const Replies<Alive>& replies) mutable { respond(health_answer(replies)); });
   });
@@ -102,7 +102,7 @@ void add_pages(Server& server, const Sources& sources, base::Duration patience) 
              [&sources](const Request&, Respond respond) { respond(readiness_answer(sources.readiness())); });
   server.add("/metrics", [&server, &sources, patience](const Request& request, Respond respond) {
     const observe::MetricFormat format = observe::choose_metric_format(request.accept);
-    gather<observe::Counters>(
+    ask_workers<observe::Counters>(
         sources, server.door(), server.alarms(), patience, sources.counters,
         [&server, &sources, format, respond = std::move(respond)](const Replies<observe::Counters>& replies) mutable {
           observe::Counters own;

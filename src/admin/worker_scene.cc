@@ -1,6 +1,6 @@
 #include "admin/worker_scene.h"
 
-#include "admin/gather.h"
+#include "admin/ask_workers.h"
 #include "admin/pages.h"
 
 namespace ebb::admin {
@@ -30,7 +30,7 @@ EndpointSums sums_of(const control::Roster& roster, Replies<WorkerFacts> replies
 }  // namespace
 
 void gather_sums(Server& server, const Sources& sources, std::move_only_function<void(EndpointSums)> use) {
-  gather<WorkerFacts>(
+  ask_workers<WorkerFacts>(
       sources, server.door(), server.alarms(), worker_patience,
       [&sources](std::size_t worker) { return WorkerFacts{sources.endpoints(worker), sources.backends(worker)}; },
       [&sources, use = std::move(use)](Replies<WorkerFacts> replies) mutable {
@@ -67,7 +67,7 @@ void SharedSums::serve_one(std::unique_ptr<Round> round) {
 
 void gather_scene(Server& server, const Sources& sources, std::move_only_function<void(RuntimeScene)> use) {
   gather_sums(server, sources, [&, use = std::move(use)](EndpointSums sums) mutable {
-    gather<observe::Counters>(
+    ask_workers<observe::Counters>(
         sources, server.door(), server.alarms(), worker_patience, sources.counters,
         [&sources, sums = std::move(sums), use = std::move(use)](const Replies<observe::Counters>& replies) mutable {
           RuntimeScene scene{.backends = std::move(sums.backends), .listeners = sources.listeners()};

@@ -18,10 +18,10 @@ template <class Reply>
 using Replies = std::vector<std::optional<Reply>>;  // by worker; empty: silent
 
 template <class Reply>
-class Gathering {
+class Asking {
  public:
   using Done = std::move_only_function<void(Replies<Reply>)>;
-  Gathering(std::size_t workers, Alarms& alarms, Done done)
+  Asking(std::size_t workers, Alarms& alarms, Done done)
       : replies_(workers), missing_(workers), alarms_(alarms), done_(std::move(done)) {}
 
   void set_deadline(base::Handle deadline) { deadline_ = deadline; }
@@ -47,17 +47,16 @@ class Gathering {
 
 // Shared by the workers' tasks and the deadline: whichever comes last ends its life.
 template <class Reply>
-void gather(const Sources& sources, const std::shared_ptr<Door>& door, Alarms& alarms, base::Duration patience,
-            std::function<Reply(std::size_t worker)> question, typename Gathering<Reply>::Done done) {
-  auto gathering = std::make_shared<Gathering<Reply>>(sources.workers, alarms, std::move(done));
-  gathering->set_deadline(alarms.run_after(patience, [gathering] { gathering->end_if(true); }));
+void ask_workers(const Sources& sources, const std::shared_ptr<Door>& door, Alarms& alarms, base::Duration patience,
+                 std::function<Reply(std::size_t worker)> question, typename Asking<Reply>::Done done) {
+  auto asking = std::make_shared<Asking<Reply>>(sources.workers, alarms, std::move(done));
+  asking->set_deadline(alarms.run_after(patience, [asking] { asking->end_if(true); }));
   for (std::size_t worker = 0; worker < sources.workers; ++worker) {
-    sources.post(worker, [gathering, door, question, worker] {
-      door->post(
-          [gathering, worker, reply = question(worker)]() mutable { gathering->take(worker, std::move(reply)); });
+    sources.post(worker, [asking, door, question, worker] {
+      door->post([asking, worker, reply = question(worker)]() mutable { asking->take(worker, std::move(reply)); });
     });
   }
-  gathering->end_if(sources.workers == 0);
+  asking->end_if(sources.workers == 0);
 }
 
 }  // namespace ebb::admin
