@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "app/cli.h"
-#include "canary/healthcheck_server.h"
+#include "canary/echo_server.h"
 #include "config/diagnostic.h"
 #include "control/pem_files.h"
 #include "reactor/epoll.h"
@@ -59,8 +59,8 @@ std::expected<std::shared_ptr<const wire::ServerContext>, std::string> build_con
   return wire::ServerContext::build(options, std::make_shared<wire::TicketKeys>());
 }
 
-canary::HealthcheckIdentity identity_of(const CanaryServeArguments& arguments) {
-  canary::HealthcheckIdentity identity{.pod = arguments.pod, .node = arguments.node};
+canary::EchoIdentity identity_of(const CanaryServeArguments& arguments) {
+  canary::EchoIdentity identity{.pod = arguments.pod, .node = arguments.node};
   if (!arguments.response.empty()) identity.body = arguments.response + "\n";
   return identity;
 }
@@ -88,7 +88,7 @@ int serve_canary(const CanaryServeArguments& arguments) {
   }
   auto reactor = reactor::EpollReactor::make({});
   if (!reactor) return refuse("the kernel gives no epoll set");
-  canary::HealthcheckServer server(**reactor, identity_of(arguments), tls);
+  canary::EchoServer server(**reactor, identity_of(arguments), tls);
   for (const std::uint16_t wanted : {arguments.port.value_or(secure ? tls_port : plain_port), arguments.second_port}) {
     std::string error;
     const std::uint16_t port = server.listen(wanted, error);

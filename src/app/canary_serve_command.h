@@ -1,4 +1,4 @@
-// `ebbgate canary serve`: the health-check server that a canary's route leads to. Takes the place of OpenShift's
+// `ebbgate canary serve`: the echo server that a canary's route leads to. Takes the place of OpenShift's
 // `ingress-operator serve-healthcheck`: the same variables, ports, answer and messages.
 #pragma once
 

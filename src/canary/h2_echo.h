@@ -3,15 +3,15 @@
 
 #include <unordered_map>
 
-#include "canary/healthcheck.h"
+#include "canary/echo.h"
 #include "canary/websocket_echo.h"
 #include "wire/h2.h"
 
 namespace ebb::canary {
 
-class H2Healthcheck final : public Healthcheck, private wire::H2Listener {
+class H2Echo final : public EchoProtocol, private wire::H2Listener {
  public:
-  H2Healthcheck(HealthcheckDesk& desk, std::uint16_t port)
+  H2Echo(EchoDesk& desk, std::uint16_t port)
       : desk_(desk), port_(port), codec_(wire::H2Session::Role::server, wire::H2Limits{}, *this) {}
 
   void take(base::Slice bytes, base::Instant now, base::Chain& out) override;
@@ -22,7 +22,7 @@ class H2Healthcheck final : public Healthcheck, private wire::H2Listener {
 
  private:
   struct Stream {
-    HealthcheckRequest request;
+    EchoRequest request;
     WebsocketEcho echo;      // if it is one
     std::size_t echoed = 0;  // bytes whose echo has not left yet
   };
@@ -37,12 +37,12 @@ class H2Healthcheck final : public Healthcheck, private wire::H2Listener {
   void on_going_away() override { client_leaves_ = true; }
   void on_response(wire::StreamId, const wire::ResponseHead&) override {}  // a server hears none
 
-  void answer(wire::StreamId id, const HealthcheckRequest& request);
+  void answer(wire::StreamId id, const EchoRequest& request);
   void refuse(wire::StreamId id, base::Cause cause);
   void send(wire::StreamId id, std::string_view bytes);
   void forget(wire::StreamId id);
 
-  HealthcheckDesk& desk_;
+  EchoDesk& desk_;
   const std::uint16_t port_;
   wire::H2Session codec_;
   std::unordered_map<wire::StreamId, Stream> streams_;  // those that are not answered yet, and WebSockets

@@ -1,4 +1,4 @@
-#include "canary/h2_healthcheck.h"
+#include "canary/h2_echo.h"
 
 namespace ebb::canary {
 
@@ -8,12 +8,12 @@ constexpr std::size_t room = std::size_t{64} << 10;  // of output at a time
 
 }  // namespace
 
-void H2Healthcheck::take(base::Slice bytes, base::Instant now, base::Chain& out) {
+void H2Echo::take(base::Slice bytes, base::Instant now, base::Chain& out) {
   failed_ = codec_.receive(bytes, now) == wire::H2Session::Status::failed;
   refill(out);
 }
 
-void H2Healthcheck::refill(base::Chain& out) {
+void H2Echo::refill(base::Chain& out) {
   codec_.collect(desk_.blocks, out, room);
   // A window opens again when the echo has left, so that a client that does not read is not read from either.
   for (auto& [id, stream] : streams_) {
@@ -24,7 +24,7 @@ void H2Healthcheck::refill(base::Chain& out) {
 
 // The PING goes out behind the warning: when it is answered, all that the client had sent before it knew has come, and
 // the last stream can be named (RFC 9113 6.8).
-void H2Healthcheck::leave(base::Chain& out) {
+void H2Echo::leave(base::Chain& out) {
   if (std::exchange(leaving_, true)) return;
   codec_.go_away(base::Cause::shutdown);
   codec_.ping();
@@ -37,15 +37,15 @@ void H2Healthcheck::leave(base::Chain& out) {
   refill(out);
 }
 
-Healthcheck::Waiting H2Healthcheck::waiting() const {
+EchoProtocol::Waiting H2Echo::waiting() const {
   const std::size_t open = codec_.streams();
   if (failed_ || (open == 0 && (last_named_ || client_leaves_))) return Waiting::nothing;
   if (open > tunnels_) return Waiting::rest_of_request;
   return tunnels_ > 0 ? Waiting::tunnel : Waiting::request;
 }
 
-void H2Healthcheck::on_request(wire::StreamId id, const wire::RequestHead& head) {
-  HealthcheckRequest request = healthcheck_request(head);
+void H2Echo::on_request(wire::StreamId id, const wire::RequestHead& head) {
+  EchoRequest request = echo_request(head);
   request.websocket = head.upgrade == "websocket";
   if (!head.upgrade.empty() && !request.websocket) return refuse(id, base::Cause::client_coding_refused);
   if (!request.websocket && head.framing == wire::Framing::none) return answer(id, request);
@@ -55,9 +55,9 @@ void H2Healthcheck::on_request(wire::StreamId id, const wire::RequestHead& head)
   answer(id, stream.request);
 }
 
-void H2Healthcheck::on_request_refused(wire::StreamId id, base::Cause cause, const char*) { refuse(id, cause); }
+void H2Echo::on_request_refused(wire::StreamId id, base::Cause cause, const char*) { refuse(id, cause); }
 
-void H2Healthcheck::on_payload(wire::StreamId id, base::Slice bytes) {
+void H2Echo::on_payload(wire::StreamId id, base::Slice bytes) {
   const auto found = streams_.find(id);
   if (found == streams_.end() || !found->second.request.websocket) return codec_.consumed(id, bytes.size());
   Stream& stream = found->second;
@@ -71,7 +71,7 @@ void H2Healthcheck::on_payload(wire::StreamId id, base::Slice bytes) {
   forget(id);
 }
 
-void H2Healthcheck::on_whole(wire::StreamId id, std::string_view) {
+void H2Echo::on_whole(wire::StreamId id, std::string_view) {
   const auto found = streams_.find(id);
   if (found == streams_.end()) return;
   if (found->second.request.websocket) {
@@ -82,13 +82,13 @@ void H2Healthcheck::on_whole(wire::StreamId id, std::string_view) {
   forget(id);
 }
 
-void H2Healthcheck::on_stream_failed(wire::StreamId id, base::Cause, bool) { forget(id); }
+void H2Echo::on_stream_failed(wire::StreamId id, base::Cause, bool) { forget(id); }
 
-void H2Healthcheck::on_ping_answered() {
+void H2Echo::on_ping_answered() {
   if (leaving_ && !std::exchange(last_named_, true)) codec_.go_away(base::Cause::shutdown);
 }
 
-void H2Healthcheck::answer(wire::StreamId id, const HealthcheckRequest& request) {
+void H2Echo::answer(wire::StreamId id, const EchoRequest& request) {
   answers_ += 1;
   codec_.respond(id, desk_.answer(request, port_), request.head_only);
   if (request.head_only || request.websocket) return;
@@ -96,19 +96,19 @@ void H2Healthcheck::answer(wire::StreamId id, const HealthcheckRequest& request)
   codec_.finish(id, {});
 }
 
-void H2Healthcheck::refuse(wire::StreamId id, base::Cause cause) {
+void H2Echo::refuse(wire::StreamId id, base::Cause cause) {
   codec_.respond(id, desk_.refusal(cause), true);
   codec_.reset(id, base::Cause::completed);  // behind the answer
 }
 
-void H2Healthcheck::send(wire::StreamId id, std::string_view bytes) {
+void H2Echo::send(wire::StreamId id, std::string_view bytes) {
   if (bytes.empty()) return;
   base::Chain payload;
   payload.push(desk_.blocks.copy(bytes));
   codec_.send(id, std::move(payload));
 }
 
-void H2Healthcheck::forget(wire::StreamId id) {
+void H2Echo::forget(wire::StreamId id) {
   const auto found = streams_.find(id);
   if (found == streams_.end()) return;
   if (found->second.request.websocket) tunnels_ -= 1;

@@ -1,4 +1,4 @@
-// One connection of the health-check server without I/O and without time: the first bytes and ALPN say what is spoken.
+// One connection of the echo server without I/O and without time: the first bytes and ALPN say what is spoken.
 // A port with TLS answers who comes without it too, so that one server is behind all kinds of routes.
 #pragma once
 
@@ -6,17 +6,17 @@
 #include <optional>
 #include <string>
 
-#include "canary/healthcheck.h"
+#include "canary/echo.h"
 #include "wire/tls.h"
 
 namespace ebb::canary {
 
-class HealthcheckSession {
+class EchoSession {
  public:
-  using Waiting = Healthcheck::Waiting;
+  using Waiting = EchoProtocol::Waiting;
 
   // `tls`: null for none. It outlives the session, as does the desk.
-  HealthcheckSession(HealthcheckDesk& desk, std::uint16_t port, const wire::ServerContext* tls);
+  EchoSession(EchoDesk& desk, std::uint16_t port, const wire::ServerContext* tls);
 
   // All append what is to be sent.
   void receive(base::Slice bytes, base::Instant now, base::Chain& out);
@@ -32,12 +32,12 @@ class HealthcheckSession {
   void choose(base::Chain& out);
   void seal(base::Chain&& plain, base::Chain& out);
 
-  HealthcheckDesk& desk_;
+  EchoDesk& desk_;
   const std::uint16_t port_;
   const wire::ServerContext* context_;  // null once the first byte has come
   std::optional<wire::TlsSession> tls_;
   std::string first_;  // bytes of a plain connection that may become the preface of HTTP/2
-  std::unique_ptr<Healthcheck> requests_;
+  std::unique_ptr<EchoProtocol> requests_;
   bool leaving_ = false;
   bool ended_ = false;  // by TLS
 };

@@ -1,15 +1,15 @@
 // A connection that speaks HTTP/1: one request behind the other, its body read and dropped; or a WebSocket.
 #pragma once
 
-#include "canary/healthcheck.h"
+#include "canary/echo.h"
 #include "canary/websocket_echo.h"
 #include "wire/h1_body.h"
 
 namespace ebb::canary {
 
-class H1Healthcheck final : public Healthcheck {
+class H1Echo final : public EchoProtocol {
  public:
-  H1Healthcheck(HealthcheckDesk& desk, std::uint16_t port) : desk_(desk), port_(port) {}
+  H1Echo(EchoDesk& desk, std::uint16_t port) : desk_(desk), port_(port) {}
 
   void take(base::Slice bytes, base::Instant now, base::Chain& out) override;
   void refill(base::Chain&) override {}
@@ -26,13 +26,13 @@ class H1Healthcheck final : public Healthcheck {
   void refuse(base::Cause cause, base::Chain& out);
   void echo(std::string_view bytes, base::Chain& out);
 
-  HealthcheckDesk& desk_;
+  EchoDesk& desk_;
   const std::uint16_t port_;
   State state_ = State::head;
   bool leaving_ = false;
   std::uint64_t answers_ = 0;
   std::string input_;  // not read yet
-  HealthcheckRequest request_;
+  EchoRequest request_;
   wire::BodyReader body_;
   WebsocketEcho echo_;
 };

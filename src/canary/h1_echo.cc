@@ -1,4 +1,4 @@
-#include "canary/h1_healthcheck.h"
+#include "canary/h1_echo.h"
 
 #include "wire/h1_write.h"
 
@@ -10,7 +10,7 @@ constexpr wire::HeadLimits head_limits{};
 constexpr std::size_t websocket_key_size = 24;
 
 // RFC 6455 section 4.2.1. Whoever asks for less gets the usual answer: an upgrade is never owed.
-void note_websocket(const wire::RequestHead& head, HealthcheckRequest& request) {
+void note_websocket(const wire::RequestHead& head, EchoRequest& request) {
   const wire::Field* const key = head.fields.find("sec-websocket-key");
   const wire::Field* const version = head.fields.find("sec-websocket-version");
   request.websocket = head.method == wire::Method::get && wire::list_has_token(head.upgrade, "websocket") &&
@@ -21,7 +21,7 @@ void note_websocket(const wire::RequestHead& head, HealthcheckRequest& request) 
 
 }  // namespace
 
-void H1Healthcheck::take(base::Slice bytes, base::Instant, base::Chain& out) {
+void H1Echo::take(base::Slice bytes, base::Instant, base::Chain& out) {
   if (state_ == State::over) return;
   if (state_ == State::websocket) return echo(bytes.view(), out);
   input_ += bytes.view();
@@ -33,7 +33,7 @@ void H1Healthcheck::take(base::Slice bytes, base::Instant, base::Chain& out) {
   if (state_ == State::websocket) echo(std::exchange(input_, {}), out);
 }
 
-void H1Healthcheck::leave(base::Chain& out) {
+void H1Echo::leave(base::Chain& out) {
   leaving_ = true;
   if (state_ == State::head && input_.empty() && answers_ > 0) state_ = State::over;
   if (state_ != State::websocket) return;
@@ -42,7 +42,7 @@ void H1Healthcheck::leave(base::Chain& out) {
   out.append(desk_.blocks, text);
 }
 
-Healthcheck::Waiting H1Healthcheck::waiting() const {
+EchoProtocol::Waiting H1Echo::waiting() const {
   switch (state_) {
     case State::head: return input_.empty() ? Waiting::request : Waiting::rest_of_request;
     case State::body: return Waiting::rest_of_request;
@@ -52,7 +52,7 @@ Healthcheck::Waiting H1Healthcheck::waiting() const {
   return Waiting::nothing;
 }
 
-bool H1Healthcheck::read_head(base::Chain& out) {
+bool H1Echo::read_head(base::Chain& out) {
   if (input_.empty()) return false;
   const wire::Parsed parsed = wire::parse_request(input_, head_limits, desk_.head);
   if (parsed.status == wire::Parsed::Status::incomplete) return false;
@@ -61,7 +61,7 @@ bool H1Healthcheck::read_head(base::Chain& out) {
     return false;
   }
   const wire::RequestHead& head = desk_.head;
-  request_ = healthcheck_request(head);
+  request_ = echo_request(head);
   note_websocket(head, request_);
   body_ = wire::BodyReader(head.framing, head.content_length);
   if (head.expect_continue && input_.size() == parsed.consumed) {
@@ -72,7 +72,7 @@ bool H1Healthcheck::read_head(base::Chain& out) {
   return true;
 }
 
-bool H1Healthcheck::read_body(base::Chain& out) {
+bool H1Echo::read_body(base::Chain& out) {
   std::string_view rest = input_;
   while (!body_.complete() && !rest.empty()) {
     const wire::BodyReader::Step step = body_.next(rest);
@@ -86,7 +86,7 @@ bool H1Healthcheck::read_body(base::Chain& out) {
   return body_.complete();
 }
 
-void H1Healthcheck::answer(base::Chain& out) {
+void H1Echo::answer(base::Chain& out) {
   if (leaving_) request_.websocket = false;
   const bool keep_alive = request_.keep_alive && !leaving_;
   const wire::ResponseHead& head = desk_.answer(request_, port_);
@@ -96,12 +96,12 @@ void H1Healthcheck::answer(base::Chain& out) {
   state_ = request_.websocket ? State::websocket : keep_alive ? State::head : State::over;
 }
 
-void H1Healthcheck::refuse(base::Cause cause, base::Chain& out) {
+void H1Echo::refuse(base::Cause cause, base::Chain& out) {
   out.push(wire::write_response(desk_.blocks, desk_.refusal(cause), {.keep_alive = false}));
   state_ = State::over;
 }
 
-void H1Healthcheck::echo(std::string_view bytes, base::Chain& out) {
+void H1Echo::echo(std::string_view bytes, base::Chain& out) {
   std::string text;
   echo_.take(bytes, text);
   out.append(desk_.blocks, text);

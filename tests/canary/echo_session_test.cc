@@ -1,4 +1,4 @@
-#include "canary/healthcheck_session.h"
+#include "canary/echo_session.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
-using Waiting = Healthcheck::Waiting;
+using Waiting = EchoProtocol::Waiting;
 
 constexpr std::uint16_t port = 8080;
 
@@ -35,8 +35,8 @@ class Session : public testing::Test {
 
   base::FakeClock clock_;
   base::BlockPool blocks_;
-  HealthcheckDesk desk_{{.pod = "canary-x", .node = "worker-1"}, blocks_, clock_};
-  HealthcheckSession session_{desk_, port, nullptr};
+  EchoDesk desk_{{.pod = "canary-x", .node = "worker-1"}, blocks_, clock_};
+  EchoSession session_{desk_, port, nullptr};
 };
 
 TEST_F(Session, AnswersAnyMethodAndPathWithPortNonceAndNames) {
@@ -70,7 +70,7 @@ TEST_F(Session, GivesTheSameAnswersHoweverTheRequestsAreSplit) {
   EXPECT_EQ(session_.waiting(), Waiting::nothing);
   EXPECT_TRUE(whole.ends_with("Connection: close\r\n\r\n"));
   for (const std::size_t piece : {1, 2, 3, 17}) {
-    HealthcheckSession another(desk_, port, nullptr);
+    EchoSession another(desk_, port, nullptr);
     base::Chain out;
     for (std::size_t at = 0; at < requests.size(); at += piece) {
       another.receive(blocks_.copy(std::string_view(requests).substr(at, piece)), clock_.now(), out);
@@ -113,7 +113,7 @@ TEST_F(Session, LeavesAtOnceWhenIdleAndBehindTheAnswerWhenNot) {
   EXPECT_THAT(give("TP/1.1\r\nHost: a\r\n\r\n"), HasSubstr("\r\nConnection: close\r\n"));
   EXPECT_EQ(session_.waiting(), Waiting::nothing);
 
-  HealthcheckSession idle(desk_, port, nullptr);
+  EchoSession idle(desk_, port, nullptr);
   base::Chain out;
   idle.receive(blocks_.copy("GET / HTTP/1.1\r\nHost: a\r\n\r\n"), clock_.now(), out);
   idle.leave(out);
@@ -129,7 +129,7 @@ TEST_F(Session, LetsAConnectionWithoutARequestBringOneWhileItLeaves) {
 // A client of HTTP/2 that faces the session.
 class H2Client final : public wire::H2Listener {
  public:
-  explicit H2Client(HealthcheckSession& session, base::BlockPool& blocks) : session_(session), blocks_(blocks) {}
+  explicit H2Client(EchoSession& session, base::BlockPool& blocks) : session_(session), blocks_(blocks) {}
 
   wire::StreamId ask(wire::Method method, std::string_view word, std::string_view upgrade, bool ends) {
     static wire::RequestHead head;
@@ -182,7 +182,7 @@ class H2Client final : public wire::H2Listener {
   void on_going_away() override { going_away = true; }
 
  private:
-  HealthcheckSession& session_;
+  EchoSession& session_;
   base::BlockPool& blocks_;
 
  public:

@@ -1,4 +1,4 @@
-#include "canary/healthcheck_server.h"
+#include "canary/echo_server.h"
 
 #include <sys/socket.h>
 
@@ -17,15 +17,15 @@ constexpr std::size_t held_bytes_max = std::size_t{256} << 10;
 
 }  // namespace
 
-HealthcheckServer::HealthcheckServer(reactor::Reactor& reactor, HealthcheckIdentity identity,
-                                     std::shared_ptr<const wire::ServerContext> tls, const HealthcheckLimits& limits)
+EchoServer::EchoServer(reactor::Reactor& reactor, EchoIdentity identity, std::shared_ptr<const wire::ServerContext> tls,
+                       const EchoLimits& limits)
     : reactor_(reactor),
       limits_(limits),
       tls_(std::move(tls)),
       desk_(std::move(identity), reactor.blocks(), reactor.clock()),
       grace_ends_({grace, {}}) {}
 
-std::uint16_t HealthcheckServer::listen(std::uint16_t port, std::string& error) {
+std::uint16_t EchoServer::listen(std::uint16_t port, std::string& error) {
   for (const char* const everywhere : {"0.0.0.0:0", "[::]:0"}) {
     base::Address address = *base::Address::parse(everywhere);
     address.set_port(port);
@@ -44,7 +44,7 @@ std::uint16_t HealthcheckServer::listen(std::uint16_t port, std::string& error) 
   return port;
 }
 
-void HealthcheckServer::begin_to_leave() {
+void EchoServer::begin_to_leave() {
   if (std::exchange(leaving_, true)) return;
   for (const reactor::ListenerId one : listeners_) reactor_.close_listener(one);
   std::vector<base::Handle> all;
@@ -59,7 +59,7 @@ void HealthcheckServer::begin_to_leave() {
   reactor_.timers().arm(grace_ends_, reactor_.now() + limits_.grace);
 }
 
-void HealthcheckServer::on_accepted(base::Owner, reactor::SocketId socket, const base::Address&) {
+void EchoServer::on_accepted(base::Owner, reactor::SocketId socket, const base::Address&) {
   if (connections_.size() >= limits_.connections) return reactor_.close(socket, CloseMode::drop);
   const std::uint16_t port = reactor_.local_address(socket).port();
   const base::Handle handle = connections_.emplace(desk_, port, tls_.get());
@@ -75,7 +75,7 @@ void HealthcheckServer::on_accepted(base::Owner, reactor::SocketId socket, const
   arm(accepted, leaving_ ? limits_.linger : limits_.request);  // who connects has something to ask
 }
 
-void HealthcheckServer::on_received(base::Owner owner, base::Slice bytes) {
+void EchoServer::on_received(base::Owner owner, base::Slice bytes) {
   Connection* const found = connections_.find(owner.handle);
   if (found == nullptr || found->closed || found->lingering) return;
   base::Chain out;
@@ -85,11 +85,11 @@ void HealthcheckServer::on_received(base::Owner owner, base::Slice bytes) {
 }
 
 // Whatever could be answered has been; the rest of a request will not come.
-void HealthcheckServer::on_peer_finished(base::Owner owner) {
+void EchoServer::on_peer_finished(base::Owner owner) {
   if (Connection* const found = connections_.find(owner.handle)) close(*found, CloseMode::flush);
 }
 
-void HealthcheckServer::on_drained(base::Owner owner) {
+void EchoServer::on_drained(base::Owner owner) {
   Connection* const found = connections_.find(owner.handle);
   if (found == nullptr || found->closed || found->lingering) return;
   base::Chain out;
@@ -97,11 +97,11 @@ void HealthcheckServer::on_drained(base::Owner owner) {
   send(*found, std::move(out));
 }
 
-void HealthcheckServer::on_failed(base::Owner owner, const base::Error&) {
+void EchoServer::on_failed(base::Owner owner, const base::Error&) {
   if (Connection* const found = connections_.find(owner.handle)) close(*found, CloseMode::drop);
 }
 
-void HealthcheckServer::on_timer(base::Owner owner) {
+void EchoServer::on_timer(base::Owner owner) {
   if (owner.kind == grace) return reactor_.stop();
   Connection* const found = connections_.find(owner.handle);
   if (found == nullptr || found->closed) return;
@@ -113,13 +113,13 @@ void HealthcheckServer::on_timer(base::Owner owner) {
   close(*found, CloseMode::flush);
 }
 
-void HealthcheckServer::on_round_end() {
+void EchoServer::on_round_end() {
   for (const base::Handle handle : graves_) connections_.erase(handle);
   graves_.clear();
   if (leaving_ && connections_.empty()) reactor_.stop();
 }
 
-void HealthcheckServer::send(Connection& one, base::Chain&& out) {
+void EchoServer::send(Connection& one, base::Chain&& out) {
   if (!out.empty()) reactor_.send(one.socket, std::move(out));
   // Answers that wait for the rest of a TLS message: few, and the last one leaves before we do.
   if (one.session.held() > held_bytes_max) return close(one, CloseMode::reset);
@@ -128,7 +128,7 @@ void HealthcheckServer::send(Connection& one, base::Chain&& out) {
 }
 
 // No request is read while an answer is stuck: what one client may make us hold is bounded.
-void HealthcheckServer::await_more(Connection& one) {
+void EchoServer::await_more(Connection& one) {
   const bool stuck = reactor_.unsent(one.socket) > 0;
   const Waiting waiting = one.session.waiting();
   const bool same = waiting == one.waiting && one.session.answers() == one.answers && stuck == one.stuck;
@@ -139,7 +139,7 @@ void HealthcheckServer::await_more(Connection& one) {
   one.answers = one.session.answers();
 }
 
-base::Duration HealthcheckServer::patience(Waiting waiting) const {
+base::Duration EchoServer::patience(Waiting waiting) const {
   switch (waiting) {
     case Waiting::request: return leaving_ ? limits_.linger : limits_.idle;
     case Waiting::rest_of_request: return limits_.request;
@@ -150,18 +150,18 @@ base::Duration HealthcheckServer::patience(Waiting waiting) const {
 }
 
 // RFC 9112 9.6: finish our side, then read and drop what still comes, lest a reset destroys the last answer.
-void HealthcheckServer::part(Connection& one) {
+void EchoServer::part(Connection& one) {
   one.lingering = true;
   reactor_.finish(one.socket);
   reactor_.receive(one.socket, Receive::watchful);
   arm(one, limits_.linger);
 }
 
-void HealthcheckServer::arm(Connection& one, base::Duration delay) {
+void EchoServer::arm(Connection& one, base::Duration delay) {
   reactor_.timers().arm(one.timer, reactor_.now() + delay);
 }
 
-void HealthcheckServer::close(Connection& one, CloseMode mode) {
+void EchoServer::close(Connection& one, CloseMode mode) {
   if (std::exchange(one.closed, true)) return;
   one.timer.disarm();
   reactor_.close(one.socket, mode);

@@ -1,7 +1,7 @@
-#include "canary/healthcheck_session.h"
+#include "canary/echo_session.h"
 
-#include "canary/h1_healthcheck.h"
-#include "canary/h2_healthcheck.h"
+#include "canary/h1_echo.h"
+#include "canary/h2_echo.h"
 #include "wire/h2_preface.h"
 
 namespace ebb::canary {
@@ -12,10 +12,10 @@ constexpr char tls_handshake = 0x16;  // RFC 8446 section 5.1; no method of HTTP
 
 }  // namespace
 
-HealthcheckSession::HealthcheckSession(HealthcheckDesk& desk, std::uint16_t port, const wire::ServerContext* tls)
+EchoSession::EchoSession(EchoDesk& desk, std::uint16_t port, const wire::ServerContext* tls)
     : desk_(desk), port_(port), context_(tls) {}
 
-void HealthcheckSession::receive(base::Slice bytes, base::Instant now, base::Chain& out) {
+void EchoSession::receive(base::Slice bytes, base::Instant now, base::Chain& out) {
   if (waiting() == Waiting::nothing && held() == 0) return;
   const wire::ServerContext* const context = std::exchange(context_, nullptr);
   if (context != nullptr && bytes.view().starts_with(tls_handshake)) tls_.emplace(*context);
@@ -28,7 +28,7 @@ void HealthcheckSession::receive(base::Slice bytes, base::Instant now, base::Cha
   seal(std::move(answers), out);
 }
 
-void HealthcheckSession::take(base::Slice bytes, base::Instant now, base::Chain& out) {
+void EchoSession::take(base::Slice bytes, base::Instant now, base::Chain& out) {
   if (requests_ != nullptr) return requests_->take(std::move(bytes), now, out);
   first_ += bytes.view();
   if (!tls_ && wire::find_h2_preface(first_) == wire::Preface::incomplete) return;
@@ -36,24 +36,24 @@ void HealthcheckSession::take(base::Slice bytes, base::Instant now, base::Chain&
   requests_->take(desk_.blocks.copy(std::exchange(first_, {})), now, out);
 }
 
-void HealthcheckSession::choose(base::Chain& out) {
+void EchoSession::choose(base::Chain& out) {
   const bool h2 = tls_ ? tls_->alpn() == "h2" : wire::find_h2_preface(first_) == wire::Preface::whole;
   if (h2) {
-    requests_ = std::make_unique<H2Healthcheck>(desk_, port_);
+    requests_ = std::make_unique<H2Echo>(desk_, port_);
   } else {
-    requests_ = std::make_unique<H1Healthcheck>(desk_, port_);
+    requests_ = std::make_unique<H1Echo>(desk_, port_);
   }
   if (leaving_) requests_->leave(out);
 }
 
-void HealthcheckSession::refill(base::Chain& out) {
+void EchoSession::refill(base::Chain& out) {
   if (requests_ == nullptr) return;
   base::Chain plain;
   requests_->refill(plain);
   seal(std::move(plain), out);
 }
 
-void HealthcheckSession::leave(base::Chain& out) {
+void EchoSession::leave(base::Chain& out) {
   leaving_ = true;
   if (requests_ == nullptr) return;
   base::Chain plain;
@@ -61,16 +61,16 @@ void HealthcheckSession::leave(base::Chain& out) {
   seal(std::move(plain), out);
 }
 
-HealthcheckSession::Waiting HealthcheckSession::waiting() const {
+EchoSession::Waiting EchoSession::waiting() const {
   if (ended_) return Waiting::nothing;
   if (requests_ != nullptr) return requests_->waiting();
   const bool begun = tls_ ? !tls_->handshake_done() : !first_.empty();
   return begun ? Waiting::rest_of_request : Waiting::request;
 }
 
-std::size_t HealthcheckSession::held() const { return ended_ || !tls_ ? 0 : tls_->held(); }
+std::size_t EchoSession::held() const { return ended_ || !tls_ ? 0 : tls_->held(); }
 
-void HealthcheckSession::seal(base::Chain&& plain, base::Chain& out) {
+void EchoSession::seal(base::Chain&& plain, base::Chain& out) {
   if (!tls_) return out.push(std::move(plain));
   if (!plain.empty()) {
     const auto status = tls_->send(desk_.blocks, std::move(plain), out);

@@ -1,4 +1,4 @@
-#include "canary/healthcheck.h"
+#include "canary/echo.h"
 
 #include "wire/h1_write.h"
 #include "wire/http_date.h"
@@ -15,15 +15,15 @@ std::string_view value_of(const wire::Fields& fields, std::string_view name) {
 
 }  // namespace
 
-HealthcheckRequest healthcheck_request(const wire::RequestHead& head) {
-  HealthcheckRequest request{
+EchoRequest echo_request(const wire::RequestHead& head) {
+  EchoRequest request{
       .head_only = head.method == wire::Method::head, .keep_alive = head.keep_alive, .minor = head.minor};
   const std::string_view nonce = value_of(head.fields, nonce_field.lower);
   if (nonce.size() <= nonce_bytes_max) request.nonce = nonce;
   return request;
 }
 
-void HealthcheckDesk::begin(std::uint16_t status) {
+void EchoDesk::begin(std::uint16_t status) {
   date_ = wire::http_date(clock_.wall());
   response_.status = status;
   response_.reason = wire::reason_phrase(status);
@@ -35,7 +35,7 @@ void HealthcheckDesk::begin(std::uint16_t status) {
   response_.fields.add({.name = "date", .value = date_});
 }
 
-const wire::ResponseHead& HealthcheckDesk::answer(const HealthcheckRequest& request, std::uint16_t port) {
+const wire::ResponseHead& EchoDesk::answer(const EchoRequest& request, std::uint16_t port) {
   begin(request.websocket ? 101 : 200);
   if (request.websocket) {
     response_.upgrade = "websocket";
@@ -59,7 +59,7 @@ const wire::ResponseHead& HealthcheckDesk::answer(const HealthcheckRequest& requ
   return response_;
 }
 
-const wire::ResponseHead& HealthcheckDesk::refusal(base::Cause cause) {
+const wire::ResponseHead& EchoDesk::refusal(base::Cause cause) {
   const int status = base::facts(cause).status;
   begin(static_cast<std::uint16_t>(status == 0 ? 400 : status));
   response_.has_length = true;

@@ -1,8 +1,8 @@
-// What the health-check server answers, whatever it is asked and by which protocol: 200, who has answered on which
+// What the echo server answers, whatever it is asked and by which protocol: 200, who has answered on which
 // port, and the nonce that the request brought. Compatible with the canary of OpenShift.
 //
-// Next: h1_healthcheck, h2_healthcheck (a connection's requests), healthcheck_session (TLS and the choice between the
-// two), healthcheck_server (sockets and time).
+// Next: h1_echo, h2_echo (a connection's requests), echo_session (TLS and the choice between the two), echo_server
+// (sockets and time).
 #pragma once
 
 #include <cstdint>
@@ -16,14 +16,14 @@
 
 namespace ebb::canary {
 
-struct HealthcheckIdentity {
+struct EchoIdentity {
   std::string body = std::string(body_text) + "\n";  // never empty
   std::string pod;                                   // "": not told
   std::string node;
 };
 
 // What is kept of a request until all of it has come.
-struct HealthcheckRequest {
+struct EchoRequest {
   bool head_only = false;
   bool keep_alive = true;
   std::uint8_t minor = 1;
@@ -32,16 +32,16 @@ struct HealthcheckRequest {
   std::string websocket_key;  // "" in HTTP/2, where none is needed (RFC 8441)
 };
 
-HealthcheckRequest healthcheck_request(const wire::RequestHead& head);
+EchoRequest echo_request(const wire::RequestHead& head);
 
 // One for all connections of a server, on its thread: heads are large.
-class HealthcheckDesk {
+class EchoDesk {
  public:
-  HealthcheckDesk(HealthcheckIdentity identity, base::BlockPool& blocks, const base::Clock& clock)
+  EchoDesk(EchoIdentity identity, base::BlockPool& blocks, const base::Clock& clock)
       : blocks(blocks), identity_(std::move(identity)), clock_(clock) {}
 
   // Views in the heads live until the next call.
-  const wire::ResponseHead& answer(const HealthcheckRequest& request, std::uint16_t port);
+  const wire::ResponseHead& answer(const EchoRequest& request, std::uint16_t port);
   const wire::ResponseHead& refusal(base::Cause cause);
   std::string_view body() const { return identity_.body; }
 
@@ -51,7 +51,7 @@ class HealthcheckDesk {
  private:
   void begin(std::uint16_t status);
 
-  const HealthcheckIdentity identity_;
+  const EchoIdentity identity_;
   const base::Clock& clock_;
   wire::ResponseHead response_;
   std::string date_;
@@ -60,7 +60,7 @@ class HealthcheckDesk {
 };
 
 // The requests of one connection without I/O: plain bytes in, plain bytes out.
-class Healthcheck {
+class EchoProtocol {
  public:
   // For what, and so for how long.
   enum class Waiting : std::uint8_t {
@@ -70,7 +70,7 @@ class Healthcheck {
     nothing,          // what was given to send is the last
   };
 
-  virtual ~Healthcheck() = default;
+  virtual ~EchoProtocol() = default;
   virtual void take(base::Slice bytes, base::Instant now, base::Chain& out) = 0;
   // What was given to send has left: there may be more.
   virtual void refill(base::Chain& out) = 0;

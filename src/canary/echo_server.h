@@ -1,4 +1,4 @@
-// The health-check server: listeners, connections and their deadlines. Owned by app; used on the thread of its
+// The echo server: listeners, connections and their deadlines. Owned by app; used on the thread of its
 // reactor, which begin_to_leave() ends when the last connection is gone or the grace is over.
 #pragma once
 
@@ -7,12 +7,12 @@
 #include <vector>
 
 #include "base/slot_map.h"
-#include "canary/healthcheck_session.h"
+#include "canary/echo_session.h"
 #include "reactor/reactor.h"
 
 namespace ebb::canary {
 
-struct HealthcheckLimits {
+struct EchoLimits {
   std::size_t connections = 1024;
   base::Duration request = std::chrono::seconds{10};  // from its first byte, or the first of a handshake, to its last
   // Routers keep idle connections for up to 60 s: whoever reuses one should be the one who closes it.
@@ -23,10 +23,10 @@ struct HealthcheckLimits {
   base::Duration grace = std::chrono::seconds{10};  // from begin_to_leave() to the end
 };
 
-class HealthcheckServer final : public reactor::Handler {
+class EchoServer final : public reactor::Handler {
  public:
-  HealthcheckServer(reactor::Reactor& reactor, HealthcheckIdentity identity,
-                    std::shared_ptr<const wire::ServerContext> tls, const HealthcheckLimits& limits = {});
+  EchoServer(reactor::Reactor& reactor, EchoIdentity identity, std::shared_ptr<const wire::ServerContext> tls,
+             const EchoLimits& limits = {});
 
   // Before the reactor runs. On all addresses of this machine, of both families where there are two; 0: any port.
   // Returns the port, or 0: `error` says why.
@@ -36,12 +36,12 @@ class HealthcheckServer final : public reactor::Handler {
   std::size_t connections() const { return connections_.size(); }
 
  private:
-  using Waiting = HealthcheckSession::Waiting;
+  using Waiting = EchoSession::Waiting;
   enum OwnerKind : std::uint32_t { listener, connection, grace };
 
   struct Connection {
-    Connection(HealthcheckDesk& desk, std::uint16_t port, const wire::ServerContext* tls) : session(desk, port, tls) {}
-    HealthcheckSession session;
+    Connection(EchoDesk& desk, std::uint16_t port, const wire::ServerContext* tls) : session(desk, port, tls) {}
+    EchoSession session;
     base::Handle handle;
     reactor::SocketId socket;
     base::Timer timer;
@@ -70,9 +70,9 @@ class HealthcheckServer final : public reactor::Handler {
   void close(Connection& connection, reactor::CloseMode mode);
 
   reactor::Reactor& reactor_;
-  const HealthcheckLimits limits_;
+  const EchoLimits limits_;
   const std::shared_ptr<const wire::ServerContext> tls_;
-  HealthcheckDesk desk_;
+  EchoDesk desk_;
   std::vector<reactor::ListenerId> listeners_;
   base::SlotMap<Connection> connections_;
   std::vector<base::Handle> graves_;
