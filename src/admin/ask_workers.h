@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "admin/alarms.h"
-#include "admin/door.h"
 #include "admin/sources.h"
+#include "serve/alarms.h"
+#include "serve/door.h"
 
 namespace ebb::admin {
 
@@ -21,7 +21,7 @@ template <class Reply>
 class Asking {
  public:
   using Done = std::move_only_function<void(Replies<Reply>)>;
-  Asking(std::size_t workers, Alarms& alarms, Done done)
+  Asking(std::size_t workers, serve::Alarms& alarms, Done done)
       : replies_(workers), missing_(workers), alarms_(alarms), done_(std::move(done)) {}
 
   void set_deadline(base::Handle deadline) { deadline_ = deadline; }
@@ -40,15 +40,16 @@ class Asking {
  private:
   Replies<Reply> replies_;
   std::size_t missing_;
-  Alarms& alarms_;
+  serve::Alarms& alarms_;
   base::Handle deadline_;
   Done done_;
 };
 
 // Shared by the workers' tasks and the deadline: whichever comes last ends its life.
 template <class Reply>
-void ask_workers(const Sources& sources, const std::shared_ptr<Door>& door, Alarms& alarms, base::Duration patience,
-                 std::function<Reply(std::size_t worker)> question, typename Asking<Reply>::Done done) {
+void ask_workers(const Sources& sources, const std::shared_ptr<serve::Door>& door, serve::Alarms& alarms,
+                 base::Duration patience, std::function<Reply(std::size_t worker)> question,
+                 typename Asking<Reply>::Done done) {
   auto asking = std::make_shared<Asking<Reply>>(sources.workers, alarms, std::move(done));
   asking->set_deadline(alarms.run_after(patience, [asking] { asking->end_if(true); }));
   for (std::size_t worker = 0; worker < sources.workers; ++worker) {

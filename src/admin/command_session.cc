@@ -25,7 +25,7 @@ void RuntimeConnections::on_accepted(reactor::SocketId socket) {
 
 // Closes one that is only held open. False: there is none.
 bool RuntimeConnections::evict() {
-  HeldOpen all;
+  serve::HeldOpen all;
   connections_.for_each([&all](base::Handle handle, const Connection& connection) {
     if (const auto kind = held(connection)) all.add(*kind, connection.held_since, handle);
   });
@@ -36,11 +36,11 @@ bool RuntimeConnections::evict() {
 }
 
 // Nothing: a command runs.
-std::optional<Held> RuntimeConnections::held(const Connection& connection) {
+std::optional<serve::Held> RuntimeConnections::held(const Connection& connection) {
   switch (connection.stage) {
-    case Stage::reading: return connection.serial > 0 ? Held::between_requests : Held::never_asked;
+    case Stage::reading: return connection.serial > 0 ? serve::Held::between_requests : serve::Held::never_asked;
     case Stage::replying:
-    case Stage::ending: return Held::answered;
+    case Stage::ending: return serve::Held::answered;
     case Stage::running:
     case Stage::closed: break;
   }

@@ -14,10 +14,10 @@
 #include <string_view>
 #include <vector>
 
-#include "admin/door.h"
-#include "admin/held_open.h"
 #include "base/slot_map.h"
 #include "reactor/reactor.h"
+#include "serve/door.h"
+#include "serve/held_open.h"
 
 namespace ebb::admin {
 
@@ -46,7 +46,8 @@ class RuntimeConnections {
   static constexpr base::Duration prompt_idle_max = std::chrono::minutes{10};
   static constexpr base::Duration command_max = std::chrono::hours{24};  // `wait` may be asked to
 
-  RuntimeConnections(reactor::Reactor& reactor, std::shared_ptr<Door> door, const RunCommand& run, std::uint32_t kind)
+  RuntimeConnections(reactor::Reactor& reactor, std::shared_ptr<serve::Door> door, const RunCommand& run,
+                     std::uint32_t kind)
       : reactor_(reactor), door_(std::move(door)), run_(run), kind_(kind) {}
 
   void on_accepted(reactor::SocketId socket);
@@ -86,7 +87,7 @@ class RuntimeConnections {
   };
 
   bool evict();
-  static std::optional<Held> held(const Connection& connection);
+  static std::optional<serve::Held> held(const Connection& connection);
   void read_line(Connection& connection);
   void go_on(Connection& connection);
   void run_next(Connection& connection);
@@ -100,7 +101,7 @@ class RuntimeConnections {
   void arm(Connection& connection, base::Duration delay);
 
   reactor::Reactor& reactor_;
-  const std::shared_ptr<Door> door_;
+  const std::shared_ptr<serve::Door> door_;
   const RunCommand& run_;
   const std::uint32_t kind_;
   base::SlotMap<Connection> connections_;

@@ -27,7 +27,7 @@ bool asks_for_health(std::string_view path) {
 
 }  // namespace
 
-Connections::Connections(reactor::Reactor& reactor, std::shared_ptr<Door> door, const Limits& limits,
+Connections::Connections(reactor::Reactor& reactor, std::shared_ptr<serve::Door> door, const Limits& limits,
                          std::uint32_t kind)
     : reactor_(reactor), door_(std::move(door)), limits_(limits), kind_(kind) {}
 
@@ -94,7 +94,7 @@ std::size_t Connections::connections_of(const Listener& listener, const base::Ad
 // Closes one that is only held open. False: there is none.
 template <class Among>
 bool Connections::evict(const Listener& listener, Among&& among) {
-  HeldOpen all;
+  serve::HeldOpen all;
   connections_.for_each([&](base::Handle handle, const Connection& connection) {
     if (connection.listener != &listener || !among(connection)) return;
     if (const auto kind = held(connection)) all.add(*kind, connection.held_since, handle);
@@ -106,11 +106,11 @@ bool Connections::evict(const Listener& listener, Among&& among) {
 }
 
 // Nothing: it is being served.
-std::optional<Held> Connections::held(const Connection& connection) {
+std::optional<serve::Held> Connections::held(const Connection& connection) {
   const bool serving = connection.life.is(State::serving);
   if (connection.life.ended() || (serving && !connection.answered)) return std::nullopt;
-  if (serving || connection.life.is(State::lingering)) return Held::answered;
-  return connection.exchange > 0 ? Held::between_requests : Held::never_asked;
+  if (serving || connection.life.is(State::lingering)) return serve::Held::answered;
+  return connection.exchange > 0 ? serve::Held::between_requests : serve::Held::never_asked;
 }
 
 void Connections::on_received(base::Handle handle, base::Slice bytes) {

@@ -11,12 +11,12 @@
 #include <vector>
 
 #include "admin/access.h"
-#include "admin/door.h"
-#include "admin/held_open.h"
 #include "admin/router.h"
 #include "base/slot_map.h"
 #include "lifecycle/client_connection.h"
 #include "reactor/reactor.h"
+#include "serve/door.h"
+#include "serve/held_open.h"
 #include "wire/h1_head.h"
 
 namespace ebb::admin {
@@ -36,7 +36,7 @@ struct Limits {
 class Connections {
  public:
   // `kind`: of the owners that are this room's.
-  Connections(reactor::Reactor& reactor, std::shared_ptr<Door> door, const Limits& limits, std::uint32_t kind);
+  Connections(reactor::Reactor& reactor, std::shared_ptr<serve::Door> door, const Limits& limits, std::uint32_t kind);
 
   // Before the first connection; returns the number under which on_accepted() hears of it.
   std::uint32_t add_listener(Access access, Router& router);
@@ -95,7 +95,7 @@ class Connections {
   Room make_room(const Listener& listener, const base::Address& peer);
   template <class Among>
   bool evict(const Listener& listener, Among&& among);
-  static std::optional<Held> held(const Connection& connection);
+  static std::optional<serve::Held> held(const Connection& connection);
   static std::size_t& budget_of(Connection& connection);
   std::size_t connections_of(const Listener& listener, const base::Address& peer);
   void decrypt(Connection& connection, base::Slice bytes);
@@ -118,7 +118,7 @@ class Connections {
   void close(Connection& connection);
 
   reactor::Reactor& reactor_;
-  const std::shared_ptr<Door> door_;
+  const std::shared_ptr<serve::Door> door_;
   const Limits limits_;
   const std::uint32_t kind_;
   std::vector<std::unique_ptr<Listener>> listeners_;

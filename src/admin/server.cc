@@ -4,8 +4,8 @@
 #include <csignal>
 #include <system_error>
 
-#include "admin/unix_listener.h"
 #include "gate/book.h"
+#include "serve/unix_listener.h"
 
 namespace ebb::admin {
 namespace {
@@ -34,8 +34,8 @@ bool Server::start(const Openings& openings, std::string& error) {
   }
   reactor_ = std::move(*reactor);
   reactor_->blocks().set_budget(answer_bytes_max);
-  door_ = std::make_shared<Door>(*reactor_);
-  alarms_ = std::make_unique<Alarms>(*reactor_, alarm);
+  door_ = std::make_shared<serve::Door>(*reactor_);
+  alarms_ = std::make_unique<serve::Alarms>(*reactor_, alarm);
   connections_ = std::make_unique<Connections>(*reactor_, door_, limits_, http_connection);
   runtime_ = std::make_unique<RuntimeConnections>(*reactor_, door_, run_command_, runtime_connection);
   if (openings.admin.address.valid() && !open_http(openings.admin, router_, address_, error)) return false;
@@ -62,7 +62,7 @@ bool Server::open_http(const Access& access, Router& router, base::Address& open
 }
 
 bool Server::open_runtime(const std::string& path, std::string& error) {
-  auto listening = open_unix_listener(path, error);
+  auto listening = serve::open_unix_listener(path, error);
   if (!listening) return false;
   const auto listener = reactor_->listen_at(std::move(listening), {runtime_listener, {}});
   if (!listener) error = path + ": " + std::generic_category().message(listener.error().sys);

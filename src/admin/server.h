@@ -10,13 +10,13 @@
 #include <string>
 #include <thread>
 
-#include "admin/alarms.h"
 #include "admin/connections.h"
-#include "admin/door.h"
 #include "admin/router.h"
 #include "admin/runtime_connections.h"
 #include "observe/audit.h"
 #include "reactor/epoll.h"
+#include "serve/alarms.h"
+#include "serve/door.h"
 
 namespace ebb::admin {
 
@@ -50,8 +50,8 @@ class Server final : private reactor::Handler {
   base::Address self_drain_address() const { return self_drain_address_; }
 
   // For handlers, after start().
-  const std::shared_ptr<Door>& door() const { return door_; }
-  Alarms& alarms() { return *alarms_; }
+  const std::shared_ptr<serve::Door>& door() const { return door_; }
+  serve::Alarms& alarms() { return *alarms_; }
   base::WallTime now() const { return reactor_->clock().wall(); }
   base::Instant monotonic() const { return reactor_->now(); }
 
@@ -83,9 +83,9 @@ class Server final : private reactor::Handler {
   Router endpoint_router_;
   RunCommand run_command_;
   std::unique_ptr<reactor::EpollReactor> reactor_;
-  std::shared_ptr<Door> door_;
+  std::shared_ptr<serve::Door> door_;
   // Behind the reactor, whose timers and blocks they use.
-  std::unique_ptr<Alarms> alarms_;
+  std::unique_ptr<serve::Alarms> alarms_;
   std::unique_ptr<Connections> connections_;
   std::unique_ptr<RuntimeConnections> runtime_;
   base::Address address_;

@@ -7,7 +7,7 @@
 
 #include "admin/command_line.h"
 #include "admin/control_fixture.h"
-#include "admin/unix_listener.h"
+#include "serve/unix_listener.h"
 
 namespace ebb::admin {
 namespace {
@@ -100,15 +100,15 @@ TEST_F(RuntimeTest, IsForItsOwnerOnly) {
 
 TEST_F(RuntimeTest, TakesThePlaceOfADeadSocketButNotOfALivingOne) {
   std::string error;
-  EXPECT_FALSE(open_unix_listener(socket_path_, error));
+  EXPECT_FALSE(serve::open_unix_listener(socket_path_, error));
   EXPECT_THAT(error, HasSubstr("another process listens there"));
   const std::string stale = socket_path_ + "2";
   {
-    EXPECT_TRUE(open_unix_listener(stale, error));
+    EXPECT_TRUE(serve::open_unix_listener(stale, error));
   }
-  EXPECT_TRUE(open_unix_listener(stale, error)) << error;
+  EXPECT_TRUE(serve::open_unix_listener(stale, error)) << error;
   ::unlink(stale.c_str());
-  EXPECT_FALSE(open_unix_listener("/etc/passwd", error));
+  EXPECT_FALSE(serve::open_unix_listener("/etc/passwd", error));
   EXPECT_THAT(error, HasSubstr("not a socket"));
 }
 

@@ -1,4 +1,4 @@
-#include "admin/unix_listener.h"
+#include "serve/unix_listener.h"
 
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -9,7 +9,7 @@
 #include <cstring>
 #include <filesystem>
 
-namespace ebb::admin {
+namespace ebb::serve {
 namespace {
 
 constexpr int queue_length = 128;
@@ -67,4 +67,4 @@ reactor::Descriptor open_unix_listener(const std::string& path, std::string& err
   return listening;
 }
 
-}  // namespace ebb::admin
+}  // namespace ebb::serve

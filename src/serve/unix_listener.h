@@ -5,10 +5,10 @@
 
 #include "reactor/descriptor.h"
 
-namespace ebb::admin {
+namespace ebb::serve {
 
 // A file that a dead process left behind is replaced; one that somebody still answers on is not. The socket is made
 // beside its place and renamed into it, so that it is never there with a wider mode. Empty: `error` says why.
 reactor::Descriptor open_unix_listener(const std::string& path, std::string& error);
 
-}  // namespace ebb::admin
+}  // namespace ebb::serve

@@ -11,7 +11,7 @@
 #include "base/clock.h"
 #include "base/slot_map.h"
 
-namespace ebb::admin {
+namespace ebb::serve {
 
 enum class Held : std::uint8_t {
   never_asked,       // accepted; perhaps half of a first request is there
@@ -40,4 +40,4 @@ class HeldOpen {
   std::array<Group, 3> groups_;
 };
 
-}  // namespace ebb::admin
+}  // namespace ebb::serve

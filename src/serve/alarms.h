@@ -1,4 +1,4 @@
-// Tasks for later, on the admin thread. Owned by the server; those that are left when it ends never run.
+// Tasks for later, on the server's thread. Owned by the server; those that are left when it ends never run.
 #pragma once
 
 #include <functional>
@@ -8,7 +8,7 @@
 #include "base/timer_wheel.h"
 #include "reactor/reactor.h"
 
-namespace ebb::admin {
+namespace ebb::serve {
 
 class Alarms {
  public:
@@ -42,4 +42,4 @@ class Alarms {
   base::SlotMap<Pending> pending_;
 };
 
-}  // namespace ebb::admin
+}  // namespace ebb::serve

@@ -1,4 +1,4 @@
-// The way to the admin thread for everybody else. Workers may hold a Door longer than the server lives: once it is
+// The way to a server's thread for all other threads. They may hold a Door longer than the server lives: once it is
 // shut, tasks are dropped.
 #pragma once
 
@@ -8,13 +8,13 @@
 
 #include "reactor/reactor.h"
 
-namespace ebb::admin {
+namespace ebb::serve {
 
 class Door {
  public:
   explicit Door(reactor::Reactor& reactor) : reactor_(&reactor) {}
 
-  // Runs the task on the admin thread; any thread may ask.
+  // Runs the task on the server's thread; any thread may ask.
   void post(std::move_only_function<void()> task) {
     const std::lock_guard lock(mutex_);
     if (reactor_ != nullptr) reactor_->post(std::move(task));
@@ -29,4 +29,4 @@ class Door {
   reactor::Reactor* reactor_;
 };
 
-}  // namespace ebb::admin
+}  // namespace ebb::serve

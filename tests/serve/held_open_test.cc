@@ -1,9 +1,9 @@
 // Who makes room for a new connection.
-#include "admin/held_open.h"
+#include "serve/held_open.h"
 
 #include <gtest/gtest.h>
 
-namespace ebb::admin {
+namespace ebb::serve {
 namespace {
 
 base::Instant at(int seconds) { return base::Instant(std::chrono::seconds{seconds}); }
@@ -34,4 +34,4 @@ TEST(HeldOpen, TakesOneThatHasNeverAskedFromEqualGroups) {
 }
 
 }  // namespace
-}  // namespace ebb::admin
+}  // namespace ebb::serve
