@@ -1,4 +1,4 @@
-#include "admin/runtime_connections.h"
+#include "admin/command_session.h"
 
 #include <algorithm>
 
@@ -6,129 +6,81 @@
 
 namespace ebb::admin {
 
-using reactor::CloseMode;
-using reactor::Receive;
-
-void RuntimeConnections::on_accepted(reactor::SocketId socket) {
-  if (open_ >= connections_max && !evict()) return reactor_.close(socket, CloseMode::drop);
-  open_ += 1;
-  const base::Handle handle = connections_.emplace();
-  Connection& connection = *connections_.find(handle);
-  connection.socket = socket;
-  connection.handle = handle;
-  connection.held_since = reactor_.now();
-  connection.timer.set_owner({kind_, handle});
-  reactor_.adopt(socket, {kind_, handle});
-  arm(connection, idle_max);
-  reactor_.receive(socket, Receive::watchful);
+void CommandSession::take(base::Slice bytes, base::Instant, base::Chain&) {
+  if (stage_ == Stage::over) return;
+  input_ += bytes.view();
+  if (stage_ == Stage::reading) read_line();
 }
 
-// Closes one that is only held open. False: there is none.
-bool RuntimeConnections::evict() {
-  serve::HeldOpen all;
-  connections_.for_each([&all](base::Handle handle, const Connection& connection) {
-    if (const auto kind = held(connection)) all.add(*kind, connection.held_since, handle);
-  });
-  Connection* const chosen = connections_.find(all.to_close());
-  if (chosen == nullptr) return false;
-  close(*chosen);
+void CommandSession::refill(base::Chain&) {
+  if (stage_ == Stage::replying) go_on();
+}
+
+bool CommandSession::finish_input(base::Chain&) {
+  finished_ = true;
+  if (stage_ != Stage::reading) return true;
+  // A last line needs no line feed.
+  if (input_.empty()) return false;
+  if (!input_.ends_with('\n')) input_ += '\n';
+  read_line();
   return true;
 }
 
-// Nothing: a command runs.
-std::optional<serve::Held> RuntimeConnections::held(const Connection& connection) {
-  switch (connection.stage) {
-    case Stage::reading: return connection.serial > 0 ? serve::Held::between_requests : serve::Held::never_asked;
-    case Stage::replying:
-    case Stage::ending: return serve::Held::answered;
-    case Stage::running:
-    case Stage::closed: break;
+CommandSession::Waiting CommandSession::waiting() const {
+  switch (stage_) {
+    case Stage::reading:
+    case Stage::replying: return Waiting::request;
+    case Stage::running: return Waiting::work;
+    case Stage::over: break;
   }
-  return std::nullopt;
+  return Waiting::nothing;
 }
 
-void RuntimeConnections::on_received(base::Handle handle, std::string_view bytes) {
-  Connection* const connection = connections_.find(handle);
-  if (connection == nullptr || connection->stage == Stage::closed || connection->stage == Stage::ending) return;
-  connection->input += bytes;
-  if (connection->stage == Stage::reading) return read_line(*connection);
-  // It runs ahead of its replies: the kernel keeps the rest.
-  if (connection->input.size() > line_bytes_max) reactor_.receive(connection->socket, Receive::paused);
-}
-
-void RuntimeConnections::on_peer_finished(base::Handle handle) {
-  Connection* const connection = connections_.find(handle);
-  if (connection == nullptr || connection->stage == Stage::closed) return;
-  connection->finished = true;
-  if (connection->stage != Stage::reading) return;
-  // A last line needs no line feed.
-  if (connection->input.empty()) return close(*connection);
-  if (!connection->input.ends_with('\n')) connection->input += '\n';
-  read_line(*connection);
-}
-
-void RuntimeConnections::on_drained(base::Handle handle) {
-  Connection* const connection = connections_.find(handle);
-  if (connection == nullptr) return;
-  if (connection->stage == Stage::ending) return close(*connection);
-  if (connection->stage == Stage::replying) go_on(*connection);
-}
-
-void RuntimeConnections::on_failed(base::Handle handle) {
-  if (Connection* const connection = connections_.find(handle)) close(*connection);
-}
-
-void RuntimeConnections::on_timer(base::Handle handle) {
-  if (Connection* const connection = connections_.find(handle)) close(*connection);
-}
-
-void RuntimeConnections::on_round_end() {
-  for (const base::Handle handle : graves_) connections_.erase(handle);
-  graves_.clear();
-}
-
-void RuntimeConnections::read_line(Connection& connection) {
-  const std::size_t end = connection.input.find('\n');
+void CommandSession::read_line() {
+  const std::size_t end = input_.find('\n');
   if (end == std::string::npos) {
-    if (connection.input.size() > line_bytes_max) return close(connection);
-    return reactor_.receive(connection.socket, Receive::watchful);
+    if (input_.size() > line_bytes_max) stage_ = Stage::over;
+    return;
   }
-  const std::string line = connection.input.substr(0, end);
-  connection.input.erase(0, end + 1);
-  for (const std::string_view command : split_commands(line)) connection.commands.emplace_back(command);
-  go_on(connection);
+  const std::string line = input_.substr(0, end);
+  input_.erase(0, end + 1);
+  for (const std::string_view command : split_commands(line)) commands_.emplace_back(command);
+  go_on();
 }
 
-void RuntimeConnections::go_on(Connection& connection) {
-  connection.stage = Stage::running;
-  arm(connection, command_max);
-  run_next(connection);
-}
-
-void RuntimeConnections::run_next(Connection& connection) {
-  if (connection.commands.empty()) {
+void CommandSession::go_on() {
+  if (commands_.empty()) {
     // Without a prompt there is one line; those that came with it are not thrown away.
-    const bool more = connection.input.find('\n') != std::string::npos;
-    if (!more && (!connection.prompt || connection.finished)) return end(connection);
-    connection.stage = Stage::reading;
-    arm(connection, prompt_idle_max);
-    return read_line(connection);
+    const bool more = input_.find('\n') != std::string::npos;
+    const bool last = !more && (!prompt_ || finished_);
+    stage_ = last ? Stage::over : Stage::reading;
+    return last ? void() : read_line();
   }
-  const std::string command = std::move(connection.commands.front());
-  connection.commands.pop_front();
-  connection.serial += 1;
-  if (command == "quit") return end(connection);
+  stage_ = Stage::running;
+  run_next();
+}
+
+void CommandSession::run_next() {
+  const std::string command = std::move(commands_.front());
+  commands_.pop_front();
+  serial_ += 1;
+  if (command == "quit") {
+    stage_ = Stage::over;
+    return commands_.clear();
+  }
   // By way of the mailbox, so that a long chain of commands does not pile up on the stack.
-  Reply reply = [this, door = door_, handle = connection.handle, serial = connection.serial](CommandReply said) {
-    door->post([this, handle, serial, said = std::move(said)] { take_reply(handle, serial, said); });
+  Reply reply = [this, way_back = way_back_, serial = serial_](CommandReply said) {
+    way_back.post([this, serial, said = std::move(said)](base::Chain& out) {
+      if (stage_ == Stage::running && serial_ == serial) take_reply(said, out);
+    });
   };
-  if (auto done = run_here(connection, command)) return reply(std::move(*done));
+  if (auto done = run_here(command)) return reply(std::move(*done));
   run_(command, std::move(reply));
 }
 
-std::optional<CommandReply> RuntimeConnections::run_here(Connection& connection, std::string_view command) {
+std::optional<CommandReply> CommandSession::run_here(std::string_view command) {
   if (command == "prompt") {
-    connection.prompt = !connection.prompt;
+    prompt_ = !prompt_;
     return "";
   }
   const std::vector<std::string> words = split_words(command);
@@ -138,11 +90,11 @@ std::optional<CommandReply> RuntimeConnections::run_here(Connection& connection,
   if (form == std::end(forms)) {
     return refusal("one of 'none', 'number', 'string' is a required argument\n");
   }
-  connection.severity = static_cast<SeverityForm>(form - forms);
+  severity_ = static_cast<SeverityForm>(form - forms);
   return "";
 }
 
-std::string RuntimeConnections::severity_text(SeverityForm form, Severity severity) {
+std::string CommandSession::severity_text(SeverityForm form, Severity severity) {
   if (form == SeverityForm::none || severity == Severity::none) return "";
   if (form == SeverityForm::number) return "[" + std::to_string(static_cast<unsigned>(severity)) + "]: ";
   switch (severity) {
@@ -155,41 +107,9 @@ std::string RuntimeConnections::severity_text(SeverityForm form, Severity severi
 }
 
 // Every reply is followed by one line feed, which ends it for scripts, and in prompt mode by the prompt.
-void RuntimeConnections::take_reply(base::Handle handle, std::uint32_t serial, const CommandReply& reply) {
-  Connection* const connection = connections_.find(handle);
-  if (connection == nullptr || connection->stage != Stage::running || connection->serial != serial) return;
-  send(*connection,
-       severity_text(connection->severity, reply.severity) + reply.text + (connection->prompt ? "\n> " : "\n"));
-  connection->held_since = reactor_.now();
-  connection->stage = Stage::replying;
-  arm(*connection, idle_max);
-  if (reactor_.unsent(connection->socket) == 0) go_on(*connection);
-}
-
-void RuntimeConnections::send(Connection& connection, std::string_view text) {
-  base::Chain bytes;
-  bytes.push(reactor_.blocks().copy(text));
-  reactor_.send(connection.socket, std::move(bytes));
-}
-
-void RuntimeConnections::end(Connection& connection) {
-  connection.stage = Stage::ending;
-  connection.commands.clear();
-  arm(connection, idle_max);
-  if (reactor_.unsent(connection.socket) == 0) close(connection);
-}
-
-void RuntimeConnections::close(Connection& connection) {
-  if (connection.stage == Stage::closed) return;
-  connection.stage = Stage::closed;
-  open_ -= 1;
-  connection.timer.disarm();
-  reactor_.close(connection.socket, CloseMode::drop);
-  graves_.push_back(connection.handle);
-}
-
-void RuntimeConnections::arm(Connection& connection, base::Duration delay) {
-  reactor_.timers().arm(connection.timer, reactor_.now() + delay);
+void CommandSession::take_reply(const CommandReply& reply, base::Chain& out) {
+  out.append(blocks_, severity_text(severity_, reply.severity) + reply.text + (prompt_ ? "\n> " : "\n"));
+  stage_ = Stage::replying;
 }
 
 }  // namespace ebb::admin

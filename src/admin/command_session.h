@@ -1,23 +1,19 @@
-// The connections of the runtime socket: lines to commands, replies to bytes, as HAProxy does it.
+// One connection of the runtime socket: lines to commands, replies to bytes, as HAProxy does it; sockets and time are
+// for serve/server.
 //
 //   one line, commands separated by `;` -> a reply for each, then the end
 //   after `prompt`: line after line, each reply followed by "\n> ", until `quit`
 //
-// Owned by the Server, used on its thread only. What a command means is told by commands.h.
+// What a command means is told by commands.h.
 #pragma once
 
 #include <deque>
 #include <functional>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
-#include "base/slot_map.h"
-#include "reactor/reactor.h"
-#include "serve/door.h"
-#include "serve/held_open.h"
+#include "serve/server.h"
 
 namespace ebb::admin {
 
@@ -38,75 +34,54 @@ inline CommandReply success(std::string text) { return {std::move(text), Severit
 using Reply = std::move_only_function<void(CommandReply)>;
 using RunCommand = std::function<void(std::string_view command, Reply reply)>;
 
-class RuntimeConnections {
+class CommandSession final : public serve::Protocol {
  public:
-  static constexpr std::size_t connections_max = 64;
   static constexpr std::size_t line_bytes_max = 16384;
-  static constexpr base::Duration idle_max = std::chrono::seconds{10};
-  static constexpr base::Duration prompt_idle_max = std::chrono::minutes{10};
-  static constexpr base::Duration command_max = std::chrono::hours{24};  // `wait` may be asked to
+  static constexpr serve::Budget budget{.connections = 64};
+  static constexpr serve::Patience patience{.first = std::chrono::seconds{10},
+                                            .request = std::chrono::minutes{10},  // after `prompt`
+                                            .work = std::chrono::hours{24},       // `wait` may be asked to
+                                            .write = std::chrono::seconds{10},
+                                            .part = base::Duration::zero()};
 
-  RuntimeConnections(reactor::Reactor& reactor, std::shared_ptr<serve::Door> door, const RunCommand& run,
-                     std::uint32_t kind)
-      : reactor_(reactor), door_(std::move(door)), run_(run), kind_(kind) {}
+  CommandSession(base::BlockPool& blocks, const RunCommand& run, const serve::Arrival& arrival)
+      : blocks_(blocks), run_(run), way_back_(arrival.way_back) {}
 
-  void on_accepted(reactor::SocketId socket);
-  void on_received(base::Handle handle, std::string_view bytes);
-  void on_peer_finished(base::Handle handle);
-  void on_drained(base::Handle handle);
-  void on_failed(base::Handle handle);
-  void on_timer(base::Handle handle);
-  void on_round_end();
-
-  // For the book: those that are not closed, as (handle, socket).
-  template <class Callback>
-  void for_each_open(Callback&& callback) {
-    connections_.for_each([&callback](base::Handle handle, const Connection& connection) {
-      if (connection.stage != Stage::closed) callback(handle, connection.socket);
-    });
-  }
+  void take(base::Slice bytes, base::Instant now, base::Chain& out) override;
+  void refill(base::Chain& out) override;
+  bool finish_input(base::Chain& out) override;
+  void give_up(base::Chain&) override {}
+  void leave(base::Chain&) override { finished_ = true; }
+  Waiting waiting() const override;
+  std::uint64_t turn() const override { return serial_; }
+  // Where the client runs ahead of the replies, the kernel keeps the rest.
+  bool listens(bool) const override { return input_.size() <= line_bytes_max; }
 
  private:
-  // reading -> running -> replying -> running or reading ... -> ending -> closed
+  // reading -> running -> replying -> running or reading ... -> over
   //
   // replying: the peer has yet to read a reply; no other is made meanwhile.
-  enum class Stage : std::uint8_t { reading, running, replying, ending, closed };
+  enum class Stage : std::uint8_t { reading, running, replying, over };
   enum class SeverityForm : std::uint8_t { none, number, string };
-  struct Connection {
-    reactor::SocketId socket;
-    base::Handle handle;
-    base::Timer timer;
-    Stage stage = Stage::reading;
-    base::Instant held_since;  // accepted, or replied for the last time
-    std::string input;
-    std::deque<std::string> commands;  // of the line that is being worked through
-    std::uint32_t serial = 0;          // of the command that runs: only its reply counts
-    bool prompt = false;
-    SeverityForm severity = SeverityForm::none;
-    bool finished = false;  // the peer sends no more
-  };
 
-  bool evict();
-  static std::optional<serve::Held> held(const Connection& connection);
-  void read_line(Connection& connection);
-  void go_on(Connection& connection);
-  void run_next(Connection& connection);
-  void take_reply(base::Handle handle, std::uint32_t serial, const CommandReply& reply);
+  void read_line();
+  void go_on();
+  void run_next();
+  void take_reply(const CommandReply& reply, base::Chain& out);
   // Commands that change the connection itself.
-  static std::optional<CommandReply> run_here(Connection& connection, std::string_view command);
+  std::optional<CommandReply> run_here(std::string_view command);
   static std::string severity_text(SeverityForm form, Severity severity);
-  void send(Connection& connection, std::string_view text);
-  void end(Connection& connection);
-  void close(Connection& connection);
-  void arm(Connection& connection, base::Duration delay);
 
-  reactor::Reactor& reactor_;
-  const std::shared_ptr<serve::Door> door_;
+  base::BlockPool& blocks_;
   const RunCommand& run_;
-  const std::uint32_t kind_;
-  base::SlotMap<Connection> connections_;
-  std::size_t open_ = 0;
-  std::vector<base::Handle> graves_;  // closed in this round
+  const serve::WayBack way_back_;
+  Stage stage_ = Stage::reading;
+  std::string input_;
+  std::deque<std::string> commands_;  // of the line that is being worked through
+  std::uint32_t serial_ = 0;          // of the command that runs: only its reply counts
+  bool prompt_ = false;
+  SeverityForm severity_ = SeverityForm::none;
+  bool finished_ = false;  // the peer sends no more
 };
 
 }  // namespace ebb::admin

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "admin/runtime_connections.h"
+#include "admin/command_session.h"
 #include "admin/runtime_view.h"
 #include "admin/server.h"
 #include "admin/sources.h"

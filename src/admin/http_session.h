@@ -1,22 +1,17 @@
-// The HTTP connections of the admin server: from accept to close, one request at a time. Owned by the Server, used on
-// its thread only. A connection's life is that of any client connection (lifecycle/client_connection.h), without
-// tunnels:
+// The API on one connection of the admin server, one request at a time; sockets and time are for serve/server.
 //
-//   handshaking -> idle -> reading -> serving -> idle ...    or, after the last answer, lingering -> closed
+//   reading ──▶ working ──▶ answered ──▶ reading ...      or, behind the last answer, over
+//      └─ refused ─────────────▲
+//
+// `answered`: the answer has yet to leave; until then no further request is read.
 #pragma once
 
 #include <memory>
-#include <optional>
 #include <string>
-#include <vector>
 
 #include "admin/access.h"
 #include "admin/router.h"
-#include "base/slot_map.h"
-#include "lifecycle/client_connection.h"
-#include "reactor/reactor.h"
-#include "serve/door.h"
-#include "serve/held_open.h"
+#include "serve/server.h"
 #include "wire/h1_head.h"
 
 namespace ebb::admin {
@@ -33,100 +28,52 @@ struct Limits {
   base::Duration linger = std::chrono::seconds{1};    // for the client to take the last answer
 };
 
-class Connections {
+// One for all connections of a listener, on the server's thread: heads are large.
+struct HttpDesk {
+  const Access access;
+  Router& router;
+  const Limits& limits;
+  reactor::Reactor& reactor;
+  wire::RequestHead head{};  // of the request that is being read
+  wire::ResponseHead response{};
+};
+
+class HttpSession final : public serve::Protocol {
  public:
-  // `kind`: of the owners that are this room's.
-  Connections(reactor::Reactor& reactor, std::shared_ptr<serve::Door> door, const Limits& limits, std::uint32_t kind);
+  HttpSession(HttpDesk& desk, const serve::Arrival& arrival)
+      : desk_(desk), peer_(arrival.peer), in_reserve_(arrival.in_reserve), way_back_(arrival.way_back) {}
 
-  // Before the first connection; returns the number under which on_accepted() hears of it.
-  std::uint32_t add_listener(Access access, Router& router);
-
-  void on_accepted(std::uint32_t listener, reactor::SocketId socket, const base::Address& peer);
-  void on_received(base::Handle handle, base::Slice bytes);
-  void on_peer_finished(base::Handle handle);
-  void on_drained(base::Handle handle);
-  void on_failed(base::Handle handle);
-  void on_timer(base::Handle handle);
-  void on_round_end();
-
-  // Machines that had no row for an event; each such connection was closed.
-  std::uint64_t missing_transitions() const { return missing_transitions_; }
-
-  // For the book: those that are not closed, as (handle, socket).
-  template <class Callback>
-  void for_each_open(Callback&& callback) {
-    connections_.for_each([&callback](base::Handle handle, const Connection& connection) {
-      if (!connection.life.ended()) callback(handle, connection.socket);
-    });
-  }
+  void take(base::Slice bytes, base::Instant now, base::Chain& out) override;
+  void refill(base::Chain& out) override;
+  bool finish_input(base::Chain& out) override;
+  void give_up(base::Chain& out) override;
+  void leave(base::Chain& out) override;
+  Waiting waiting() const override;
+  std::uint64_t turn() const override { return exchange_; }
+  bool listens(bool) const override { return state_ == State::reading; }
+  std::size_t kept_input() const override { return input_.size(); }
 
  private:
-  friend struct MissingRow;  // a test: tests/admin/pages_test.cc
-  using Life = lifecycle::ClientConnectionMachine;
-  using State = Life::State;
-  using Event = Life::Event;
+  enum class State : std::uint8_t { reading, working, answered, over };
 
-  struct Listener {
-    Access access;
-    Router* router;
-    std::size_t connections = 0;
-    std::size_t health_connections = 0;  // those that are `health_only`
-  };
-  struct Connection {
-    Listener* listener = nullptr;
-    base::Address peer;
-    bool health_only = false;  // beyond the listener's budget
-    base::Instant held_since;  // accepted, or answered for the last time
-    reactor::SocketId socket;
-    base::Handle handle;
-    Life life;
-    base::Timer timer;
-    std::optional<wire::TlsSession> tls;
-    std::string input;           // a request that is not complete yet, and those that wait for their turn
-    std::size_t awaited = 0;     // so long must the input be before it is worth reading again
-    std::uint32_t exchange = 0;  // which request is being served: a late answer to another one is dropped
-    bool answered = false;
-    bool keep_alive = true;
-    bool head_only = false;
-    std::uint8_t minor = 1;
-  };
+  void read_request(base::Chain& out);
+  bool await_body(std::size_t head_bytes, base::Chain& out);
+  void serve(std::size_t head_bytes);
+  Respond respond();
+  void refuse(int status, std::string_view words, base::Chain& out);
+  void answer(const Answer& answer, base::Chain& out);
 
-  enum class Room : std::uint8_t { none, health_only, any };
-  Room make_room(const Listener& listener, const base::Address& peer);
-  template <class Among>
-  bool evict(const Listener& listener, Among&& among);
-  static std::optional<serve::Held> held(const Connection& connection);
-  static std::size_t& budget_of(Connection& connection);
-  std::size_t connections_of(const Listener& listener, const base::Address& peer);
-  void decrypt(Connection& connection, base::Slice bytes);
-  void held_answer(Connection& connection);
-  void await_release(Connection& connection);
-  static bool held_back(const Connection& connection);
-  bool has_left(const Connection& connection) const;
-  void take(Connection& connection, std::string_view bytes);
-  void await_request(Connection& connection);
-  void read_request(Connection& connection);
-  bool await_body(Connection& connection, std::size_t head_bytes);
-  void serve(Connection& connection, std::size_t head_bytes);
-  void refuse(Connection& connection, int status, std::string_view words);
-  Respond respond_to(const Connection& connection);
-  void answer(Connection& connection, const Answer& answer);
-  void answer_sent(Connection& connection);
-  void send(Connection& connection, base::Chain&& bytes);
-  void step(Connection& connection, Event event);
-  void arm(Connection& connection, base::Duration delay);
-  void close(Connection& connection);
-
-  reactor::Reactor& reactor_;
-  const std::shared_ptr<serve::Door> door_;
-  const Limits limits_;
-  const std::uint32_t kind_;
-  std::vector<std::unique_ptr<Listener>> listeners_;
-  base::SlotMap<Connection> connections_;
-  std::vector<base::Handle> graves_;  // closed in this round
-  std::uint64_t missing_transitions_ = 0;
-  wire::RequestHead head_;  // of the request that is being read; large, hence one for all
-  wire::ResponseHead response_;
+  HttpDesk& desk_;
+  const base::Address peer_;
+  const bool in_reserve_;
+  const serve::WayBack way_back_;
+  State state_ = State::reading;
+  std::string input_;           // a request that is not complete yet, and those that wait for their turn
+  std::size_t awaited_ = 0;     // so long must the input be before it is worth reading again
+  std::uint32_t exchange_ = 0;  // which request is being served: a late answer to another one is dropped
+  bool keep_alive_ = true;
+  bool head_only_ = false;
+  std::uint8_t minor_ = 1;
 };
 
 }  // namespace ebb::admin

@@ -10,7 +10,7 @@
 namespace ebb::admin {
 namespace {
 
-// Of all answers that wait for their readers. Near it, those that have waited for longest are closed (connections.h);
+// Of all answers that wait for their readers. Near it, those that have waited for longest are closed (serve/server.cc);
 // beyond it nothing more is received until some have left.
 constexpr std::size_t answer_bytes_max = std::size_t{128} << 20;
 
@@ -34,25 +34,35 @@ bool Server::start(const Openings& openings, std::string& error) {
   }
   reactor_ = std::move(*reactor);
   reactor_->blocks().set_budget(answer_bytes_max);
-  door_ = std::make_shared<serve::Door>(*reactor_);
-  alarms_ = std::make_unique<serve::Alarms>(*reactor_, alarm);
-  connections_ = std::make_unique<Connections>(*reactor_, door_, limits_, http_connection);
-  runtime_ = std::make_unique<RuntimeConnections>(*reactor_, door_, run_command_, runtime_connection);
+  serve_ = std::make_unique<serve::Server>(*reactor_);
   if (openings.admin.address.valid() && !open_http(openings.admin, router_, address_, error)) return false;
   if (openings.self_drain.address.valid() &&
       !open_http(openings.self_drain, endpoint_router_, self_drain_address_, error)) {
     return false;
   }
   if (!openings.runtime.empty() && !open_runtime(openings.runtime, error)) return false;
-  thread_ = start_without_signals([this] { reactor_->run(*this); });
+  thread_ = start_without_signals([this] { reactor_->run(*serve_); });
   return true;
 }
 
 bool Server::open_http(const Access& access, Router& router, base::Address& opened, std::string& error) {
   error = why_too_open(access);
   if (!error.empty()) return false;
-  const std::uint32_t number = connections_->add_listener(access, router);
-  const auto listener = reactor_->listen(access.address, {http_listener, {number, 0}});
+  HttpDesk& desk = *desks_.emplace_back(std::make_unique<HttpDesk>(access, router, limits_, *reactor_));
+  const std::uint32_t number = serve_->offer(
+      {.speak = [&desk](const serve::Arrival& arrival) { return std::make_unique<HttpSession>(desk, arrival); },
+       .tls = access.tls,
+       .budget = {.connections = limits_.connections,
+                  .per_peer = limits_.connections_per_peer,
+                  .reserve = limits_.connections_for_health},
+       .patience = {.first = limits_.request,
+                    .request = limits_.request,
+                    .rest_of_request = limits_.request,
+                    .work = limits_.serve,
+                    .write = limits_.answer,
+                    .part = limits_.linger},
+       .kept_max = limits_.head.head_bytes + limits_.body_bytes});
+  const auto listener = serve_->listen(number, access.address);
   if (!listener) {
     error = access.address.text() + ": " + std::generic_category().message(listener.error().sys);
     return false;
@@ -64,66 +74,30 @@ bool Server::open_http(const Access& access, Router& router, base::Address& open
 bool Server::open_runtime(const std::string& path, std::string& error) {
   auto listening = serve::open_unix_listener(path, error);
   if (!listening) return false;
-  const auto listener = reactor_->listen_at(std::move(listening), {runtime_listener, {}});
+  runtime_ = serve_->offer({.speak =
+                                [this](const serve::Arrival& arrival) {
+                                  return std::make_unique<CommandSession>(reactor_->blocks(), run_command_, arrival);
+                                },
+                            .budget = CommandSession::budget,
+                            .patience = CommandSession::patience});
+  const auto listener = serve_->listen_at(*runtime_, std::move(listening));
   if (!listener) error = path + ": " + std::generic_category().message(listener.error().sys);
   return listener.has_value();
 }
 
 Server::~Server() {
-  if (door_ != nullptr) door_->shut();
+  if (serve_ != nullptr) serve_->door()->shut();
   if (!thread_.joinable()) return;
   reactor_->stop();
   thread_.join();
 }
 
-void Server::on_accepted(base::Owner listener, reactor::SocketId socket, const base::Address& peer) {
-  if (listener.kind == runtime_listener) return runtime_->on_accepted(socket);
-  connections_->on_accepted(listener.handle.slot, socket, peer);
-}
-
-void Server::on_received(base::Owner owner, base::Slice bytes) {
-  if (owner.kind == runtime_connection) return runtime_->on_received(owner.handle, bytes.view());
-  connections_->on_received(owner.handle, std::move(bytes));
-}
-
-void Server::on_peer_finished(base::Owner owner) {
-  if (owner.kind == runtime_connection) return runtime_->on_peer_finished(owner.handle);
-  connections_->on_peer_finished(owner.handle);
-}
-
-void Server::on_drained(base::Owner owner) {
-  if (owner.kind == runtime_connection) return runtime_->on_drained(owner.handle);
-  connections_->on_drained(owner.handle);
-}
-
-void Server::on_failed(base::Owner owner, const base::Error&) {
-  if (owner.kind == runtime_connection) return runtime_->on_failed(owner.handle);
-  connections_->on_failed(owner.handle);
-}
-
-void Server::on_timer(base::Owner owner) {
-  if (owner.kind == alarm) return alarms_->ring(owner.handle);
-  if (owner.kind == runtime_connection) return runtime_->on_timer(owner.handle);
-  connections_->on_timer(owner.handle);
-}
-
-void Server::on_round_end() {
-  connections_->on_round_end();
-  runtime_->on_round_end();
-}
-
 void Server::read_book(observe::Claims& out) {
   using observe::ClaimKind;
   std::vector<std::pair<base::Owner, reactor::SocketId>> known;
-  connections_->for_each_open([&known](base::Handle handle, reactor::SocketId socket) {
-    known.push_back({{http_connection, handle}, socket});
-  });
-  runtime_->for_each_open([&known](base::Handle handle, reactor::SocketId socket) {
-    known.push_back({{runtime_connection, handle}, socket});
-  });
-  const auto kind_of = [](const base::Owner& owner) {
-    const bool http = owner.kind == http_connection || owner.kind == http_listener;
-    return http ? ClaimKind::admin : ClaimKind::runtime;
+  serve_->for_each_open([&known](base::Owner owner, reactor::SocketId socket) { known.emplace_back(owner, socket); });
+  const auto kind_of = [this](const base::Owner& owner) {
+    return serve::Server::number_of(owner) == runtime_ ? ClaimKind::runtime : ClaimKind::admin;
   };
   const auto knows = [&known](const reactor::Holding& holding) {
     if (holding.kind == reactor::Holding::Kind::listener) return true;  // they stay as long as the server

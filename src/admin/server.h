@@ -1,22 +1,23 @@
-// A small server for the operator, on a thread of its own: the data plane never waits for it. It speaks HTTP/1.1 to
+// The server for the operator, on a thread of its own: the data plane never waits for it. It speaks HTTP/1.1 to
 // operators and, on another listener, to endpoints that want to be drained; and the runtime dialect on a unix socket.
 // Owned by app. start() opens what was asked for; the destructor closes everything and joins the thread.
 //
-// Next: connections (bytes to requests), router (requests to handlers), pages and api (what is answered);
-// runtime_connections (lines to commands).
+// Below: serve/server (sockets, budgets, deadlines). Next: http_session (bytes to requests), router (requests to
+// handlers), pages and api (what is answered); command_session (lines to commands).
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
+#include <vector>
 
-#include "admin/connections.h"
+#include "admin/command_session.h"
+#include "admin/http_session.h"
 #include "admin/router.h"
-#include "admin/runtime_connections.h"
 #include "observe/audit.h"
 #include "reactor/epoll.h"
-#include "serve/alarms.h"
-#include "serve/door.h"
+#include "serve/server.h"
 
 namespace ebb::admin {
 
@@ -26,12 +27,12 @@ struct Openings {
   std::string runtime = {};  // path of a unix socket; "": none
 };
 
-class Server final : private reactor::Handler {
+class Server {
  public:
   explicit Server(Limits limits = {}) : limits_(limits) {}
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
-  ~Server() override;
+  ~Server();
 
   // Before start(). Handlers and commands run on the admin thread.
   void add(wire::Method method, std::string path, admin::Handler handler) {
@@ -50,44 +51,30 @@ class Server final : private reactor::Handler {
   base::Address self_drain_address() const { return self_drain_address_; }
 
   // For handlers, after start().
-  const std::shared_ptr<serve::Door>& door() const { return door_; }
-  serve::Alarms& alarms() { return *alarms_; }
+  const std::shared_ptr<serve::Door>& door() const { return serve_->door(); }
+  serve::Alarms& alarms() { return serve_->alarms(); }
   base::WallTime now() const { return reactor_->clock().wall(); }
   base::Instant monotonic() const { return reactor_->now(); }
 
-  // On the admin thread; see Connections.
-  std::uint64_t missing_transitions() const { return connections_->missing_transitions(); }
+  // On the admin thread; see serve::Server.
+  std::uint64_t missing_transitions() const { return serve_->missing_transitions(); }
 
   // For the self-audit, on the admin thread: all at once, since there are few.
   void read_book(observe::Claims& out);
 
  private:
   friend struct MissingRow;
-  enum OwnerKind : std::uint32_t { http_listener, runtime_listener, http_connection, runtime_connection, alarm };
-
   bool open_http(const Access& access, Router& router, base::Address& opened, std::string& error);
   bool open_runtime(const std::string& path, std::string& error);
-
-  void on_accepted(base::Owner listener, reactor::SocketId socket, const base::Address& peer) override;
-  void on_connected(base::Owner) override {}
-  void on_received(base::Owner owner, base::Slice bytes) override;
-  void on_peer_finished(base::Owner owner) override;
-  void on_drained(base::Owner owner) override;
-  void on_pumped(base::Owner, std::uint64_t, bool) override {}
-  void on_failed(base::Owner owner, const base::Error& error) override;
-  void on_timer(base::Owner owner) override;
-  void on_round_end() override;
 
   const Limits limits_;
   Router router_;
   Router endpoint_router_;
   RunCommand run_command_;
   std::unique_ptr<reactor::EpollReactor> reactor_;
-  std::shared_ptr<serve::Door> door_;
-  // Behind the reactor, whose timers and blocks they use.
-  std::unique_ptr<serve::Alarms> alarms_;
-  std::unique_ptr<Connections> connections_;
-  std::unique_ptr<RuntimeConnections> runtime_;
+  std::vector<std::unique_ptr<HttpDesk>> desks_;  // of the listeners
+  std::unique_ptr<serve::Server> serve_;          // behind the reactor, whose timers and blocks it uses
+  std::optional<std::uint32_t> runtime_;          // the number of that service
   base::Address address_;
   base::Address self_drain_address_;
   std::thread thread_;

@@ -96,7 +96,7 @@ int serve_canary(const CanaryServeArguments& arguments) {
     fmt::print("serving {}on {}\n", secure ? "TLS " : "", port);
   }
   std::fflush(stdout);
-  std::thread thread([&] { (*reactor)->run(server); });
+  std::thread thread([&] { (*reactor)->run(server.handler()); });
   int signal = 0;
   sigwait(&awaited, &signal);
   (*reactor)->post([&server] { server.begin_to_leave(); });

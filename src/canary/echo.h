@@ -1,8 +1,7 @@
 // What the echo server answers, whatever it is asked and by which protocol: 200, who has answered on which
 // port, and the nonce that the request brought. Compatible with the canary of OpenShift.
 //
-// Next: h1_echo, h2_echo (a connection's requests), echo_session (TLS and the choice between the two), echo_server
-// (sockets and time).
+// Next: h1_echo, h2_echo (a connection's requests), echo_session (the choice between the two), echo_server.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +11,7 @@
 #include "base/block.h"
 #include "base/clock.h"
 #include "canary/fields.h"
+#include "serve/protocol.h"
 #include "wire/h1_head.h"
 
 namespace ebb::canary {
@@ -59,25 +59,16 @@ class EchoDesk {
   std::string accept_;
 };
 
-// The requests of one connection without I/O: plain bytes in, plain bytes out.
-class EchoProtocol {
+// The requests of one connection.
+class EchoProtocol : public serve::Protocol {
  public:
-  // For what, and so for how long.
-  enum class Waiting : std::uint8_t {
-    request,
-    rest_of_request,  // or for the client to take an answer
-    tunnel,           // a WebSocket is open
-    nothing,          // what was given to send is the last
-  };
-
-  virtual ~EchoProtocol() = default;
-  virtual void take(base::Slice bytes, base::Instant now, base::Chain& out) = 0;
-  // What was given to send has left: there may be more.
-  virtual void refill(base::Chain& out) = 0;
-  // What is on its way is still served, nothing behind it. A connection without any request yet may bring one.
-  virtual void leave(base::Chain& out) = 0;
-  virtual Waiting waiting() const = 0;
-  virtual std::uint64_t answers() const = 0;
+  // Whatever could be answered has been; the rest of a request will not come.
+  bool finish_input(base::Chain&) override { return false; }
+  void give_up(base::Chain& out) override {
+    if (waiting() == Waiting::request) leave(out);
+  }
+  // No request is read while an answer is stuck: what one client may make us hold is bounded.
+  bool listens(bool output_waits) const override { return !output_waits; }
 };
 
 }  // namespace ebb::canary

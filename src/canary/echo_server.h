@@ -1,14 +1,13 @@
-// The echo server: listeners, connections and their deadlines. Owned by app; used on the thread of its
-// reactor, which begin_to_leave() ends when the last connection is gone or the grace is over.
+// The echo server: on all addresses of this machine, with TLS and without it on the same port, so that one server is
+// behind all kinds of routes. Sockets and time are for serve/server. Owned by app; used on the thread of its reactor,
+// which begin_to_leave() ends when the last connection is gone or the grace is over.
 #pragma once
 
 #include <memory>
 #include <string>
-#include <vector>
 
-#include "base/slot_map.h"
 #include "canary/echo_session.h"
-#include "reactor/reactor.h"
+#include "serve/server.h"
 
 namespace ebb::canary {
 
@@ -23,61 +22,25 @@ struct EchoLimits {
   base::Duration grace = std::chrono::seconds{10};  // from begin_to_leave() to the end
 };
 
-class EchoServer final : public reactor::Handler {
+class EchoServer {
  public:
-  EchoServer(reactor::Reactor& reactor, EchoIdentity identity, std::shared_ptr<const wire::ServerContext> tls,
+  EchoServer(reactor::EpollReactor& reactor, EchoIdentity identity, std::shared_ptr<const wire::ServerContext> tls,
              const EchoLimits& limits = {});
 
   // Before the reactor runs. On all addresses of this machine, of both families where there are two; 0: any port.
   // Returns the port, or 0: `error` says why.
   std::uint16_t listen(std::uint16_t port, std::string& error);
+  reactor::Handler& handler() { return serve_; }
   // On the reactor's thread: refuses new connections, lets what runs come to its end.
-  void begin_to_leave();
-  std::size_t connections() const { return connections_.size(); }
+  void begin_to_leave() { serve_.leave(grace_); }
+  std::size_t connections() const { return serve_.connections(); }
 
  private:
-  using Waiting = EchoSession::Waiting;
-  enum OwnerKind : std::uint32_t { listener, connection, grace };
-
-  struct Connection {
-    Connection(EchoDesk& desk, std::uint16_t port, const wire::ServerContext* tls) : session(desk, port, tls) {}
-    EchoSession session;
-    base::Handle handle;
-    reactor::SocketId socket;
-    base::Timer timer;
-    std::uint64_t answers = 0;  // when the timer was armed
-    Waiting waiting = Waiting::request;
-    bool stuck = false;      // the client does not take what it is sent
-    bool lingering = false;  // our side is finished
-    bool closed = false;     // to be buried
-  };
-
-  void on_accepted(base::Owner owner, reactor::SocketId socket, const base::Address& peer) override;
-  void on_connected(base::Owner) override {}
-  void on_received(base::Owner owner, base::Slice bytes) override;
-  void on_peer_finished(base::Owner owner) override;
-  void on_drained(base::Owner owner) override;
-  void on_pumped(base::Owner, std::uint64_t, bool) override {}
-  void on_failed(base::Owner owner, const base::Error& error) override;
-  void on_timer(base::Owner owner) override;
-  void on_round_end() override;
-
-  void send(Connection& connection, base::Chain&& out);
-  void await_more(Connection& connection);
-  void arm(Connection& connection, base::Duration delay);
-  base::Duration patience(Waiting waiting) const;
-  void part(Connection& connection);
-  void close(Connection& connection, reactor::CloseMode mode);
-
-  reactor::Reactor& reactor_;
-  const EchoLimits limits_;
-  const std::shared_ptr<const wire::ServerContext> tls_;
+  reactor::EpollReactor& reactor_;
   EchoDesk desk_;
-  std::vector<reactor::ListenerId> listeners_;
-  base::SlotMap<Connection> connections_;
-  std::vector<base::Handle> graves_;
-  base::Timer grace_ends_;
-  bool leaving_ = false;
+  const base::Duration grace_;
+  serve::Server serve_;
+  std::uint32_t service_;
 };
 
 }  // namespace ebb::canary

@@ -15,7 +15,7 @@ class H1Echo final : public EchoProtocol {
   void refill(base::Chain&) override {}
   void leave(base::Chain& out) override;
   Waiting waiting() const override;
-  std::uint64_t answers() const override { return answers_; }
+  std::uint64_t turn() const override { return answers_; }
 
  private:
   enum class State : std::uint8_t { head, body, websocket, over };

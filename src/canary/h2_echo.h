@@ -18,7 +18,7 @@ class H2Echo final : public EchoProtocol, private wire::H2Listener {
   void refill(base::Chain& out) override;
   void leave(base::Chain& out) override;
   Waiting waiting() const override;
-  std::uint64_t answers() const override { return answers_; }
+  std::uint64_t turn() const override { return answers_; }
 
  private:
   struct Stream {

@@ -67,6 +67,14 @@ class BlockingClient {
     buffer_.erase(0, length);
     return response;
   }
+  std::string read_line() {
+    while (buffer_.find('\n') == std::string::npos) {
+      if (!receive()) return {};
+    }
+    std::string line = buffer_.substr(0, buffer_.find('\n'));
+    buffer_.erase(0, line.size() + 1);
+    return line;
+  }
   // What comes until the server closes.
   std::string read_to_end() {
     while (receive()) {

@@ -9,19 +9,27 @@
 #include "admin/blocking_client.h"
 #include "admin/fake_worker.h"
 
-namespace ebb::admin {
+namespace ebb::serve {
 
 // Nothing is known to bring a machine to an event that it has no row for, so the test does.
 struct MissingRow {
   static void meet(Server& server) {
-    Connections& connections = *server.connections_;
-    Connections::Connection* idle = nullptr;
-    connections.connections_.for_each([&idle](base::Handle, Connections::Connection& one) {
-      if (idle == nullptr && one.life.is(Connections::State::idle)) idle = &one;
+    Server::Connection* idle = nullptr;
+    server.connections_.for_each([&idle](base::Handle, Server::Connection& one) {
+      const bool asked = one.life.is(Server::State::open) && one.protocol->turn() > 0;
+      if (idle == nullptr && asked && one.protocol->waiting() == Protocol::Waiting::request) idle = &one;
     });
     ASSERT_NE(idle, nullptr);
-    connections.step(*idle, Connections::Event::kept);
+    server.step(*idle, Server::Event::secured);
   }
+};
+
+}  // namespace ebb::serve
+
+namespace ebb::admin {
+
+struct MissingRow {
+  static void meet(Server& server) { serve::MissingRow::meet(*server.serve_); }
 };
 
 namespace {

@@ -19,7 +19,7 @@ class Session : public testing::Test {
  protected:
   std::string give(std::string_view bytes) {
     base::Chain out;
-    session_.receive(blocks_.copy(bytes), clock_.now(), out);
+    session_.take(blocks_.copy(bytes), clock_.now(), out);
     return text_of(std::move(out));
   }
   std::string leave() {
@@ -36,7 +36,7 @@ class Session : public testing::Test {
   base::FakeClock clock_;
   base::BlockPool blocks_;
   EchoDesk desk_{{.pod = "canary-x", .node = "worker-1"}, blocks_, clock_};
-  EchoSession session_{desk_, port, nullptr};
+  EchoSession session_{desk_, port};
 };
 
 TEST_F(Session, AnswersAnyMethodAndPathWithPortNonceAndNames) {
@@ -51,7 +51,7 @@ TEST_F(Session, AnswersAnyMethodAndPathWithPortNonceAndNames) {
     EXPECT_TRUE(answer.ends_with("\r\n\r\nHealthcheck requested\n"));
   }
   EXPECT_EQ(session_.waiting(), Waiting::request);
-  EXPECT_EQ(session_.answers(), 4u);
+  EXPECT_EQ(session_.turn(), 4u);
 }
 
 TEST_F(Session, SaysNothingOfANonceThatIsMissingOrTooLong) {
@@ -70,10 +70,10 @@ TEST_F(Session, GivesTheSameAnswersHoweverTheRequestsAreSplit) {
   EXPECT_EQ(session_.waiting(), Waiting::nothing);
   EXPECT_TRUE(whole.ends_with("Connection: close\r\n\r\n"));
   for (const std::size_t piece : {1, 2, 3, 17}) {
-    EchoSession another(desk_, port, nullptr);
+    EchoSession another(desk_, port);
     base::Chain out;
     for (std::size_t at = 0; at < requests.size(); at += piece) {
-      another.receive(blocks_.copy(std::string_view(requests).substr(at, piece)), clock_.now(), out);
+      another.take(blocks_.copy(std::string_view(requests).substr(at, piece)), clock_.now(), out);
     }
     EXPECT_EQ(text_of(std::move(out)), whole) << piece;
   }
@@ -113,9 +113,9 @@ TEST_F(Session, LeavesAtOnceWhenIdleAndBehindTheAnswerWhenNot) {
   EXPECT_THAT(give("TP/1.1\r\nHost: a\r\n\r\n"), HasSubstr("\r\nConnection: close\r\n"));
   EXPECT_EQ(session_.waiting(), Waiting::nothing);
 
-  EchoSession idle(desk_, port, nullptr);
+  EchoSession idle(desk_, port);
   base::Chain out;
-  idle.receive(blocks_.copy("GET / HTTP/1.1\r\nHost: a\r\n\r\n"), clock_.now(), out);
+  idle.take(blocks_.copy("GET / HTTP/1.1\r\nHost: a\r\n\r\n"), clock_.now(), out);
   idle.leave(out);
   EXPECT_EQ(idle.waiting(), Waiting::nothing);
 }
@@ -155,7 +155,7 @@ class H2Client final : public wire::H2Listener {
       codec.collect(blocks_, out, 1 << 20);
       if (out.empty()) return;
       base::Chain back;
-      while (!out.empty()) session_.receive(out.pop_front(), base::Instant{}, back);
+      while (!out.empty()) session_.take(out.pop_front(), base::Instant{}, back);
       give(std::move(back));
     }
   }
