@@ -33,9 +33,9 @@ observe::AuditedRoom audited_canary(control::CanaryProbing& canary) {
 }
 
 // Those that belong to no event loop. A log on standard output is not the log's.
-observe::AuditedRoom audited_process(control::Reload& reload, const observe::AccessLog& access_log,
+observe::AuditedRoom audited_process(control::FileProvider& file, const observe::AccessLog& access_log,
                                      observe::OpenDescriptors inherited) {
-  auto list = [&reload, &access_log, inherited = std::move(inherited)](Claims& out) {
+  auto list = [&file, &access_log, inherited = std::move(inherited)](Claims& out) {
     for (const observe::OpenDescriptor& one : inherited) {
       out.push_back({.descriptor = one.number, .kind = ClaimKind::inherited, .inode = one.inode});
     }
@@ -46,7 +46,7 @@ observe::AuditedRoom audited_process(control::Reload& reload, const observe::Acc
       }
     };
     add(ClaimKind::log, access_log.descriptors());
-    add(ClaimKind::watch, reload.descriptors());
+    add(ClaimKind::watch, file.descriptors());
     return false;
   };
   return {.name = "process", .post = nullptr, .walk = [list]() -> observe::AuditedRoom::Step { return list; }};
@@ -66,14 +66,14 @@ observe::AuditedRoom audited_worker(control::Fleet& fleet, std::size_t worker) {
 }
 
 std::vector<observe::AuditedRoom> audited_rooms(control::Fleet& fleet, admin::Server& admin,
-                                                control::CanaryProbing& canary, control::Reload& reload,
+                                                control::CanaryProbing& canary, control::FileProvider& file,
                                                 const observe::AccessLog& access_log,
                                                 observe::OpenDescriptors inherited) {
   std::vector<observe::AuditedRoom> rooms;
   for (std::size_t worker = 0; worker < fleet.size(); ++worker) rooms.push_back(audited_worker(fleet, worker));
   rooms.push_back(audited_admin(admin));
   rooms.push_back(audited_canary(canary));
-  rooms.push_back(audited_process(reload, access_log, std::move(inherited)));
+  rooms.push_back(audited_process(file, access_log, std::move(inherited)));
   return rooms;
 }
 

@@ -11,7 +11,7 @@ namespace ebb::app {
 
 // All of them must outlive the audit. `inherited`: what was open when the process began.
 std::vector<observe::AuditedRoom> audited_rooms(control::Fleet& fleet, admin::Server& admin,
-                                                control::CanaryProbing& canary, control::Reload& reload,
+                                                control::CanaryProbing& canary, control::FileProvider& file,
                                                 const observe::AccessLog& access_log,
                                                 observe::OpenDescriptors inherited);
 observe::AuditedRoom audited_worker(control::Fleet& fleet, std::size_t worker);

@@ -2,11 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
+
 #include "admin/openings.h"
 #include "config/load.h"
-#include "control/backend_tls.h"
-#include "control/canary_legs.h"
-#include "control/listener_tls.h"
+#include "control/materials.h"
 #include "observe/text_escape.h"
 
 namespace ebb::app {
@@ -58,18 +59,8 @@ CheckReport check(const std::string& config_path) {
   report.backends = model.backends.size();
   for (const routes::BackendModel& backend : model.backends) report.endpoints += backend.endpoints.size();
 
-  const auto tickets = std::make_shared<wire::TicketKeys>();
-  for (const routes::ListenerModel& listener : model.listeners) {
-    if (listener.protocol != routes::Protocol::https) continue;
-    const auto context = control::build_tls(listener, tickets);
-    if (!context) report.errors.insert(report.errors.end(), context.error().begin(), context.error().end());
-  }
-  for (const routes::BackendModel& backend : model.backends) {
-    const auto context = control::build_backend_tls(backend);
-    if (!context) report.errors.insert(report.errors.end(), context.error().begin(), context.error().end());
-  }
-  const auto canary = control::build_canary_legs(model);
-  if (!canary) report.errors.insert(report.errors.end(), canary.error().begin(), canary.error().end());
+  config::Diagnostics problems = control::build_materials(model, std::make_shared<wire::TicketKeys>()).problems;
+  std::ranges::move(problems, std::back_inserter(report.errors));
   const auto admin = admin::openings_of(loaded->startup);
   if (!admin) report.errors.push_back({config_path, 0, 0, "admin", admin.error(), ""});
   return report;

@@ -1,11 +1,8 @@
 #include "app/run.h"
 
 #include <fmt/format.h>
-#include <sched.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <atomic>
 #include <csignal>
 
@@ -19,6 +16,7 @@
 #include "app/audited_rooms.h"
 #include "control/endpoint_events.h"
 #include "control/file_provider.h"
+#include "control/fleet_options.h"
 #include "control/rollout.h"
 #include "observe/self_audit.h"
 #include "observe/text_escape.h"
@@ -29,31 +27,6 @@ namespace {
 
 constexpr base::Duration stop_grace = std::chrono::seconds{10};
 constexpr time_t ticket_key_seconds = 3600;
-
-std::uint32_t usable_processors() {
-  cpu_set_t allowed;
-  if (sched_getaffinity(0, sizeof(allowed), &allowed) != 0) return 1;
-  return static_cast<std::uint32_t>(std::max(CPU_COUNT(&allowed), 1));
-}
-
-// Every client may need a second descriptor for its endpoint, so that half of them are for clients.
-std::uint32_t clients_max(std::uint32_t wished) {
-  rlimit limit{};
-  getrlimit(RLIMIT_NOFILE, &limit);
-  limit.rlim_cur = limit.rlim_max;
-  setrlimit(RLIMIT_NOFILE, &limit);
-  const auto fitting = static_cast<std::uint32_t>(std::clamp<rlim_t>(limit.rlim_cur / 2, 16, 4'000'000));
-  return wished == 0 ? fitting : std::min(wished, fitting);
-}
-
-reactor::Kind io_kind(config::Io io) {
-  switch (io) {
-    case config::Io::automatic: return reactor::Kind::automatic;
-    case config::Io::uring: return reactor::Kind::uring;
-    case config::Io::epoll: return reactor::Kind::epoll;
-  }
-  return reactor::Kind::automatic;
-}
 
 // Waits for a signal, at most until the ticket keys are due for a new one; 0: they are.
 int next_signal(const sigset_t& awaited) {
@@ -93,8 +66,8 @@ int run(const RunOptions& options) {
   const sigset_t awaited = block_signals();
   const base::SystemClock clock;
   observe::EventLog events(STDERR_FILENO, observe::EventLog::Format::text, clock);
-  control::Reload reload(options.config_path, events);
-  reload.watch();
+  control::FileProvider file(options.config_path, events);
+  file.watch();
   auto loaded = config::load(options.config_path);
   if (!loaded) {
     fmt::print(stderr, "{}\n", config::text_of(loaded.error()));
@@ -108,20 +81,16 @@ int run(const RunOptions& options) {
     return 1;
   };
 
-  const std::uint32_t workers = startup.workers == 0 ? usable_processors() : startup.workers;
-  const auto access_log = observe::AccessLog::open(loaded->model.access_log.path, workers, problem,
+  control::FleetOptions fleet_options = control::fleet_options(*loaded);
+  const auto access_log = observe::AccessLog::open(loaded->model.access_log.path, fleet_options.workers, problem,
                                                    gate::log_format(loaded->model.access_log.format));
   if (access_log == nullptr) return cannot_start("access_log.path");
   observe::EventOutbox outbox(events, clock);
   control::EndpointEvents endpoint_events(outbox, clock);
-  const auto fleet = control::Fleet::start(
-      {.workers = workers,
-       .io = io_kind(startup.io),
-       .access_log = access_log.get(),
-       .clients_max = clients_max(loaded->model.limits.connections),
-       .on_health_change = [&](const gate::HealthChange& change) { endpoint_events.on_health_change(change); },
-       .on_relief = [&](const gate::SilenceRelief& relief) { endpoint_events.on_relief(relief); }},
-      labels, problem);
+  fleet_options.access_log = access_log.get();
+  fleet_options.on_health_change = [&](const gate::HealthChange& change) { endpoint_events.on_health_change(change); };
+  fleet_options.on_relief = [&](const gate::SilenceRelief& relief) { endpoint_events.on_relief(relief); };
+  const auto fleet = control::Fleet::start(fleet_options, labels, problem);
   if (fleet == nullptr) return cannot_start("io");
   endpoint_events.follow(*fleet);
 
@@ -130,9 +99,12 @@ int run(const RunOptions& options) {
     endpoint_events.on_list(list);
   });
   control::CanaryProbing canary(roster, endpoint_events, events);
-  control::Rollout rollout(*fleet, roster, endpoint_events, canary, labels, events, clock);
+  control::Rollout rollout({control::FileProvider::name}, *fleet, roster, endpoint_events, canary, labels, events,
+                           clock);
   const std::vector<std::string> files = config::files_of(loaded->model);
-  if (!rollout.apply(std::move(*loaded))) return 1;  // it has said why
+  const control::Outcome begun =
+      rollout.apply({.provider = control::FileProvider::name, .model = std::move(loaded->model)});
+  if (!begun.applied()) return 1;  // it has said why
 
   std::atomic<bool> draining = false;
   observe::SelfAudit audit({.every = startup.audit_every}, events, clock);
@@ -145,8 +117,8 @@ int run(const RunOptions& options) {
     return cannot_start("admin");
   }
   if (!admin.start(*openings, problem)) return cannot_start("admin");
-  reload.serve(rollout, startup, files);
-  audit.start(audited_rooms(*fleet, admin, canary, reload, *access_log, inherited));
+  file.serve(rollout, startup, files);
+  audit.start(audited_rooms(*fleet, admin, canary, file, *access_log, inherited));
   events.info("started", {{"version", EBB_VERSION},
                           {"io", fleet->io_name()},
                           {"workers", std::to_string(fleet->size())},
@@ -156,13 +128,13 @@ int run(const RunOptions& options) {
   for (;;) {
     const int signal = next_signal(awaited);
     if (signal == SIGTERM || signal == SIGINT) break;
-    if (signal == SIGHUP) reload.now();
+    if (signal == SIGHUP) file.now();
     if (signal == SIGUSR1) access_log->reopen();
     if (signal == 0) rollout.tickets().rotate();
   }
   draining = true;
   audit.stop();
-  reload.stop();
+  file.stop();
   canary.stop();
   events.info("stopping",
               {{"grace_s", std::to_string(std::chrono::duration_cast<std::chrono::seconds>(stop_grace).count())}});

@@ -30,8 +30,8 @@ bool same_state(const gate::ListedEndpoint& a, const gate::ListedEndpoint& b) {
 
 }  // namespace
 
-BackendRoster::BackendRoster(gate::EndpointList provided)
-    : provided_(std::make_shared<const gate::EndpointList>(std::move(provided))), list_(provided_) {}
+BackendRoster::BackendRoster(gate::EndpointList provided, Source source)
+    : source_(source), provided_(std::make_shared<const gate::EndpointList>(std::move(provided))), list_(provided_) {}
 
 void BackendRoster::inherit(const BackendRoster& before) {
   if (before.asked_.empty() && before.added_.empty()) return;

@@ -17,12 +17,18 @@ using SharedEndpointList = std::shared_ptr<const gate::EndpointList>;
 
 class BackendRoster {
  public:
-  explicit BackendRoster(gate::EndpointList provided);
+  enum class Source : std::uint8_t {
+    model,  // the snapshot lists the endpoints, or says that there are none
+    apart,  // they come on their own (Roster::provide)
+  };
+  explicit BackendRoster(gate::EndpointList provided, Source source = Source::model);
   // Takes over what outlives a change of the provider's list; roster.h has the rules.
   void inherit(const BackendRoster& before);
 
   const std::string& name() const { return provided_->backend; }
   const SharedEndpointList& list() const { return list_; }
+  const gate::EndpointList& provided() const { return *provided_; }
+  Source source() const { return source_; }
   const gate::ListedEndpoint* find(std::string_view name) const;
   std::size_t added() const { return added_.size(); }
   // As the provider gave it, or as it was added with.
@@ -61,6 +67,7 @@ class BackendRoster {
   void change(std::string_view name, auto&& of_added, auto&& of_provided);
   void rebuild();
 
+  const Source source_;
   SharedEndpointList provided_;
   std::map<std::string, Asked, std::less<>> asked_;  // of provided endpoints, by name
   std::vector<Added> added_;

@@ -4,7 +4,7 @@
 
 namespace ebb::control {
 
-void Reload::watch() {
+void FileProvider::watch() {
   std::lock_guard lock(mutex_);
   const auto changed = [this] {
     std::lock_guard lock(mutex_);
@@ -26,7 +26,7 @@ void Reload::watch() {
                    {"remedy", "raise fs.inotify.max_user_instances, or send SIGHUP after a change"}});
 }
 
-void Reload::serve(Rollout& rollout, const config::Startup& running, const std::vector<std::string>& files) {
+void FileProvider::serve(Rollout& rollout, const config::Startup& running, const std::vector<std::string>& files) {
   bool missed = false;
   {
     std::lock_guard lock(mutex_);
@@ -40,12 +40,12 @@ void Reload::serve(Rollout& rollout, const config::Startup& running, const std::
   load();
 }
 
-void Reload::follow(std::vector<std::string> files) {
+void FileProvider::follow(std::vector<std::string> files) {
   files.push_back(path_);
   if (watch_ != nullptr) watch_->set_files(std::move(files));
 }
 
-void Reload::stop() {
+void FileProvider::stop() {
   std::unique_ptr<config::Watch> last;
   {
     std::lock_guard lock(mutex_);
@@ -54,18 +54,18 @@ void Reload::stop() {
   // Joined here, without the lock: its thread may be waiting for it.
 }
 
-std::vector<int> Reload::descriptors() {
+std::vector<int> FileProvider::descriptors() {
   std::lock_guard lock(mutex_);
   return watch_ == nullptr ? std::vector<int>() : watch_->descriptors();
 }
 
-void Reload::now() {
+void FileProvider::now() {
   std::lock_guard lock(mutex_);
   if (watch_ != nullptr) watch_->accept();
   load(true);
 }
 
-void Reload::load(bool as_they_are) {
+void FileProvider::load(bool as_they_are) {
   if (rollout_ == nullptr) {
     missed_ = true;
     return;
@@ -81,7 +81,7 @@ void Reload::load(bool as_they_are) {
   }
   follow(config::files_of(loaded->model));
   if (as_they_are && watch_ != nullptr) watch_->accept();  // files too that the configuration names only now
-  rollout_->apply(std::move(*loaded), still_current);
+  rollout_->apply({.provider = name, .model = std::move(loaded->model), .still_current = still_current});
 }
 
 }  // namespace ebb::control

@@ -1,5 +1,6 @@
-// Reads the file again when it, or a certificate that it names, has changed, and rolls the result out. A file that is
-// wrong is refused whole; the old configuration keeps serving. Files that are being written are waited for.
+// States what the configuration file says: reads it again when it, or a certificate that it names, has changed, and
+// hands the model to the rollout. A file that is wrong is refused whole; the old configuration keeps serving. Files
+// that are being written are waited for.
 //
 //   watch() -> the file is read for the first time -> serve() -> stop()
 //
@@ -18,9 +19,11 @@
 
 namespace ebb::control {
 
-class Reload {
+class FileProvider {
  public:
-  Reload(std::string path, observe::EventLog& events) : path_(std::move(path)), events_(events) {}
+  static constexpr std::string_view name = "file";
+
+  FileProvider(std::string path, observe::EventLog& events) : path_(std::move(path)), events_(events) {}
 
   void watch();
   // `running`: what the process was started with. The files are those of the configuration that serves now.

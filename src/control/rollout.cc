@@ -1,33 +1,51 @@
 #include "control/rollout.h"
 
-#include "control/backend_tls.h"
-#include "control/listener_tls.h"
-
 namespace ebb::control {
 
-bool Rollout::apply(config::Loaded loaded, const std::function<bool()>& still_current) {
-  gate::Configuration next;
-  CanaryLegs legs;
+Outcome Rollout::apply(Desired desired) {
+  const std::lock_guard turn(turn_);
+  auto model = desired_.join(desired.provider, std::move(desired.model));
+  Built built = model ? build(desired.provider, std::move(*model)) : Built{.problems = std::move(model.error())};
+  if (desired.still_current != nullptr && !desired.still_current()) return {};
+  if (!built.problems.empty()) return refuse_with(std::move(built.problems));
   std::string reason;
-  const bool built = build(loaded, next, legs, reason);
-  if (still_current != nullptr && !still_current()) return false;
-  if (!built) {
+  if (!hand_over(built.configuration, reason)) {
     refuse(reason);
-    return false;
+    return {.problems = {{std::string(desired.provider), 0, 0, "", reason, ""}}};
   }
-  {
-    Roster::Adoption endpoints = roster_.adopt(*next.snapshot);
-    next.endpoints = endpoints.lists();
-    const std::vector<std::string> problems = fleet_.apply(next);
-    if (!problems.empty()) {
-      for (const std::string& problem : problems) reason += (reason.empty() ? "" : "; ") + problem;
-      refuse(reason);
-      return false;
-    }
-    endpoints.keep();
-    endpoint_events_.on_lists(next.endpoints);
+  desired_.keep();
+  const routes::Snapshot& snapshot = *built.configuration.snapshot;
+  note(snapshot);
+  canary_.follow(snapshot, std::move(built.legs));
+  return {.generation = snapshot.generation()};
+}
+
+Rollout::Built Rollout::build(std::string_view provider, routes::Model model) {
+  Materials materials = build_materials(model, tickets_);
+  if (!materials.problems.empty()) return {.problems = std::move(materials.problems)};
+  warn_of_expiry(model, materials);
+  Built built{.configuration = {.tls = std::move(materials.tls), .backend_tls = std::move(materials.backend_tls)},
+              .legs = std::move(materials.legs)};
+  const std::uint64_t generation = status().generation + 1;
+  for (routes::Refusal& refusal :
+       routes::Snapshot::compile(std::move(model), generation, labels_, built.configuration.snapshot)) {
+    built.problems.push_back({std::string(provider), 0, 0, refusal.key, refusal.reason, refusal.remedy});
   }
-  const routes::Snapshot& snapshot = *next.snapshot;
+  return built;
+}
+
+// Endpoint lists and snapshot together: a change at run time waits, so that it cannot be overtaken.
+bool Rollout::hand_over(gate::Configuration& next, std::string& reason) {
+  Roster::Adoption endpoints = roster_.adopt(*next.snapshot);
+  next.endpoints = endpoints.lists();
+  for (const std::string& problem : fleet_.apply(next)) reason += (reason.empty() ? "" : "; ") + problem;
+  if (!reason.empty()) return false;
+  endpoints.keep();
+  endpoint_events_.on_lists(next.endpoints);
+  return true;
+}
+
+void Rollout::note(const routes::Snapshot& snapshot) {
   {
     std::lock_guard lock(mutex_);
     status_ = {.generation = snapshot.generation(), .digest = snapshot.model().digest, .applied_at = clock_.wall()};
@@ -38,51 +56,21 @@ bool Rollout::apply(config::Loaded loaded, const std::function<bool()>& still_cu
                                   {"listeners", std::to_string(snapshot.listeners().size())},
                                   {"routes", std::to_string(snapshot.routes().size())},
                                   {"backends", std::to_string(snapshot.backends().size())}});
-  canary_.follow(snapshot, std::move(legs));
-  return true;
 }
 
-bool Rollout::build(config::Loaded& loaded, gate::Configuration& out, CanaryLegs& legs, std::string& reason) {
-  for (const routes::ListenerModel& listener : loaded.model.listeners) {
-    std::shared_ptr<const wire::ServerContext>& place = out.tls.emplace_back();
-    if (listener.protocol != routes::Protocol::https) continue;
-    auto context = build_tls(listener, tickets_);
-    if (!context) {
-      reason = config::text_of(context.error());
-      return false;
-    }
-    place = std::move(*context);
-    warn_of_expiry(listener, *place);
-  }
-  for (const routes::BackendModel& backend : loaded.model.backends) {
-    auto context = build_backend_tls(backend);
-    if (!context) {
-      reason = config::text_of(context.error());
-      return false;
-    }
-    out.backend_tls.push_back(std::move(*context));
-  }
-  auto walked = build_canary_legs(loaded.model);
-  if (!walked) {
-    reason = config::text_of(walked.error());
-    return false;
-  }
-  legs = std::move(*walked);
-  const std::uint64_t generation = status().generation + 1;
-  const std::vector<routes::Refusal> refusals =
-      routes::Snapshot::compile(std::move(loaded.model), generation, labels_, out.snapshot);
-  for (const routes::Refusal& refusal : refusals) {
-    reason += (reason.empty() ? "" : "; ") + refusal.key + ": " + refusal.reason + "; " + refusal.remedy;
-  }
-  return refusals.empty();
-}
-
-void Rollout::warn_of_expiry(const routes::ListenerModel& listener, const wire::ServerContext& context) {
+void Rollout::warn_of_expiry(const routes::Model& model, const Materials& materials) {
   const auto now = std::chrono::duration_cast<std::chrono::seconds>(clock_.wall().time_since_epoch()).count();
-  const std::int64_t days = (context.first_expiry() - now) / 86400;
-  if (days < 14) {
-    events_.warning("certificate_expires", {{"listener", listener.name}, {"days", std::to_string(days)}});
+  for (std::size_t i = 0; i < model.listeners.size(); ++i) {
+    if (materials.tls[i] == nullptr) continue;
+    const std::int64_t days = (materials.tls[i]->first_expiry() - now) / 86400;
+    if (days >= 14) continue;
+    events_.warning("certificate_expires", {{"listener", model.listeners[i].name}, {"days", std::to_string(days)}});
   }
+}
+
+Outcome Rollout::refuse_with(config::Diagnostics problems) {
+  refuse(config::text_of(problems));
+  return {.problems = std::move(problems)};
 }
 
 void Rollout::refuse(const std::string& reason) {

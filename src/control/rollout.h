@@ -1,18 +1,20 @@
-// Brings a configuration from its file into all workers, or refuses it whole and leaves the old one in place. Used by
-// one thread at a time; the status may be read by any.
+// Brings what a provider states into all workers, in two phases (Fleet::apply), or refuses it whole and leaves the old
+// configuration in place. One configuration at a time, whichever provider's thread brings it; the status may be read by
+// any thread.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
 
 #include "base/labels.h"
-#include "config/load.h"
 #include "control/canary_probing.h"
+#include "control/desired.h"
+#include "control/desired_state.h"
 #include "control/endpoint_events.h"
 #include "control/fleet.h"
+#include "control/materials.h"
 #include "control/roster.h"
 #include "observe/event_log.h"
 #include "wire/tls.h"
@@ -30,9 +32,10 @@ struct RolloutStatus {
 
 class Rollout {
  public:
-  Rollout(Fleet& fleet, Roster& roster, EndpointEvents& endpoint_events, CanaryProbing& canary, base::Labels& labels,
-          observe::EventLog& events, const base::Clock& clock)
-      : fleet_(fleet),
+  Rollout(const std::vector<std::string_view>& providers, Fleet& fleet, Roster& roster, EndpointEvents& endpoint_events,
+          CanaryProbing& canary, base::Labels& labels, observe::EventLog& events, const base::Clock& clock)
+      : desired_(providers),
+        fleet_(fleet),
         roster_(roster),
         endpoint_events_(endpoint_events),
         canary_(canary),
@@ -40,16 +43,25 @@ class Rollout {
         events_(events),
         clock_(clock) {}
 
-  // `still_current` is asked once all files are read: if it says no, nothing changes and nothing is said, because
-  // they were overtaken.
-  bool apply(config::Loaded loaded, const std::function<bool()>& still_current = nullptr);
-  void refuse(const std::string& reason);
+  Outcome apply(Desired desired);
+  void refuse(const std::string& reason);  // what could not even be stated
   RolloutStatus status() const;
   wire::TicketKeys& tickets() { return *tickets_; }
 
  private:
-  bool build(config::Loaded& loaded, gate::Configuration& out, CanaryLegs& legs, std::string& reason);
-  void warn_of_expiry(const routes::ListenerModel& listener, const wire::ServerContext& context);
+  struct Built {
+    gate::Configuration configuration{};
+    CanaryLegs legs{};
+    config::Diagnostics problems{};
+  };
+  Built build(std::string_view provider, routes::Model model);
+  Outcome refuse_with(config::Diagnostics problems);
+  bool hand_over(gate::Configuration& next, std::string& reason);
+  void note(const routes::Snapshot& snapshot);
+  void warn_of_expiry(const routes::Model& model, const Materials& materials);
+
+  std::mutex turn_;  // a configuration at a time; guards what follows
+  DesiredState desired_;
 
   Fleet& fleet_;
   Roster& roster_;

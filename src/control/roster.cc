@@ -1,5 +1,7 @@
 #include "control/roster.h"
 
+#include <algorithm>
+
 namespace ebb::control {
 
 namespace {
@@ -13,8 +15,13 @@ Roster::Adoption::Adoption(Roster& roster, const routes::Snapshot& snapshot) : r
   backends_.reserve(snapshot.backends().size());
   lists_.reserve(snapshot.backends().size());
   for (const routes::Backend& backend : snapshot.backends()) {
-    auto& next = backends_.emplace_back(std::make_unique<BackendRoster>(gate::endpoint_list(backend)));
-    if (const BackendRoster* const before = roster_.find_backend(backend.model.name)) next->inherit(*before);
+    const BackendRoster* const before = roster_.find_backend(backend.model.name);
+    const bool apart = before != nullptr && before->source() == BackendRoster::Source::apart;
+    auto& next =
+        backends_.emplace_back(apart && backend.endpoints.empty()
+                                   ? std::make_unique<BackendRoster>(before->provided(), BackendRoster::Source::apart)
+                                   : std::make_unique<BackendRoster>(gate::endpoint_list(backend)));
+    if (before != nullptr) next->inherit(*before);
     lists_.push_back(next->list());
   }
 }
@@ -27,6 +34,26 @@ void Roster::Adoption::keep() {
     roster_.by_name_.emplace(backend->name(), backend.get());
     roster_.added_ += backend->added();
   }
+}
+
+bool Roster::provide(gate::EndpointList list) {
+  const std::lock_guard lock(mutex_);
+  const auto found = std::ranges::find(backends_, list.backend, [](const auto& one) { return one->name(); });
+  if (found == backends_.end()) return false;
+  BackendRoster& before = **found;
+  if (before.source() == BackendRoster::Source::model && !before.provided().endpoints.empty()) return false;
+  for (gate::ListedEndpoint& endpoint : list.endpoints) {
+    endpoint.identity = routes::endpoint_identity(list.backend, endpoint.name, endpoint.address);
+    endpoint.label = labels_.intern(endpoint.name);
+  }
+  auto next = std::make_unique<BackendRoster>(std::move(list), BackendRoster::Source::apart);
+  next->inherit(before);
+  added_ = added_ - before.added() + next->added();
+  by_name_.erase(before.name());  // its key is a view of that name
+  by_name_.emplace(next->name(), next.get());
+  *found = std::move(next);
+  publish_((*found)->list());
+  return true;
 }
 
 BackendRoster* Roster::find_backend(std::string_view name) const {

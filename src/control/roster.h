@@ -1,4 +1,4 @@
-// The control plane's book of endpoints: what the provider lists, and what was asked for at run time. Owned by app; any
+// The control plane's book of endpoints: what the providers list, and what was asked for at run time. Owned by app; any
 // thread of the control plane may use it. Every change makes one new list of one backend and publishes it under the
 // lock, so that workers hear of changes in the order in which they were made.
 //
@@ -44,6 +44,11 @@ class Roster {
     std::vector<SharedEndpointList> lists_;
   };
   Adoption adopt(const routes::Snapshot& snapshot) { return Adoption(*this, snapshot); }
+
+  // From a provider whose endpoints change without the rest: the whole list of a backend that lists none in the model,
+  // in the place of the one before; identities and labels are filled in. Later snapshots keep it as long as they have
+  // the backend and list no endpoints for it. False: there is no such backend, or the model lists its endpoints.
+  bool provide(gate::EndpointList list);
 
   // The endpoint as it is from now on, or, after remove(), as it was.
   using Outcome = std::expected<gate::ListedEndpoint, RosterRefusal>;

@@ -1,5 +1,5 @@
 // The endpoints of one backend as the control plane wants them now: what the provider lists, changed by what was asked
-// for at run time. Immutable but for its limits; shared by all workers. Made by gate/roster.
+// for at run time. Immutable but for its limits; shared by all workers. Made by control/roster.
 #pragma once
 
 #include <memory>

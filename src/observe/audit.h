@@ -1,5 +1,5 @@
-// The self-audit without its I/O. It compares the book, the descriptors that the rooms of the process hold, with the
-// descriptors that the kernel has open. app/self_audit asks both.
+// The self-audit without its I/O: the book, which is what the rooms of the process say that they hold open, held
+// against what the kernel says is open. observe/self_audit asks both.
 //
 // The two are never of the same moment, because the workers go on meanwhile. A descriptor that opens or closes in
 // between differs without being wrong. A difference therefore counts only if a second look finds it again. That is safe

@@ -267,5 +267,40 @@ TEST_F(RosterTest, ChangesWaitForAnAdoption) {
   EXPECT_THAT(texts(published_[0]), ElementsAre("a@10.0.0.1:80*8 drain"));
 }
 
+gate::EndpointList provided(const char* at) {
+  return {.backend = "api", .endpoints = {{.name = "pod", .address = address(at)}}};
+}
+
+TEST_F(RosterTest, TakesTheListOfAProviderApartFromSnapshots) {
+  adopt({backend("api", {})});
+  ASSERT_TRUE(roster_.provide(provided("10.0.1.1:80")));
+  ASSERT_EQ(published_.size(), 1u);
+  EXPECT_THAT(texts(published_[0]), ElementsAre("pod@10.0.1.1:80*1 ready"));
+  EXPECT_EQ(published_[0]->endpoints[0].identity,
+            routes::endpoint_identity("api", "pod", published_[0]->endpoints[0].address));
+  adopt({backend("api", {})});
+  EXPECT_THAT(api(), ElementsAre("pod@10.0.1.1:80*1 ready")) << "the next snapshot keeps it";
+  adopt_api();
+  EXPECT_THAT(api(), ElementsAre("a@10.0.0.1:80*1 ready", "b@10.0.0.2:80*1 ready")) << "the model lists endpoints";
+}
+
+TEST_F(RosterTest, KeepsWishesWhileAProviderListsTheEndpoint) {
+  adopt({backend("api", {})});
+  ASSERT_TRUE(roster_.provide(provided("10.0.1.1:80")));
+  ASSERT_TRUE(roster_.set_wish("api", "pod", Wish::drain));
+  ASSERT_TRUE(roster_.add("api", fresh("c", "10.0.0.3:80")));
+  ASSERT_TRUE(roster_.provide(provided("10.0.1.1:80")));
+  EXPECT_THAT(api(), ElementsAre("pod@10.0.1.1:80*1 drain", "c@10.0.0.3:80*1 maint"));
+  ASSERT_TRUE(roster_.provide(provided("10.0.1.2:80")));  // another endpoint
+  EXPECT_THAT(api(), ElementsAre("pod@10.0.1.2:80*1 ready", "c@10.0.0.3:80*1 maint"));
+}
+
+TEST_F(RosterTest, RefusesAProvidedListWhereTheModelListsEndpoints) {
+  adopt_api();
+  EXPECT_FALSE(roster_.provide(provided("10.0.1.1:80")));
+  EXPECT_FALSE(roster_.provide({.backend = "none", .endpoints = {}}));
+  EXPECT_THAT(published_, IsEmpty());
+}
+
 }  // namespace
 }  // namespace ebb::control

@@ -1,0 +1,39 @@
+// The parts of all providers, joined. Listeners, routes and backends are the sum of all parts; what there is once
+// (limits, timeouts, log, canary) is the first provider's. A name belongs to the provider that has it; the same name in
+// another part is refused. Pure; owned by Rollout.
+//
+//   join() -> it is served -> keep()        without keep(), the provider's part is as it was before
+#pragma once
+
+#include <expected>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "config/diagnostic.h"
+#include "routes/model.h"
+
+namespace ebb::control {
+
+class DesiredState {
+ public:
+  // In the order of their precedence.
+  explicit DesiredState(const std::vector<std::string_view>& providers);
+
+  // All parts, with this one in the place of the last that the provider stated.
+  std::expected<routes::Model, config::Diagnostics> join(std::string_view provider, routes::Model part);
+  void keep();
+
+ private:
+  struct Part {
+    std::string_view provider;
+    routes::Model model{};
+  };
+  config::Diagnostics clashes(std::size_t with, const routes::Model& part) const;
+
+  std::vector<Part> parts_;  // that are served; none is kept of an only provider
+  std::size_t joined_ = 0;   // whose part `candidate_` is
+  routes::Model candidate_;
+};
+
+}  // namespace ebb::control
