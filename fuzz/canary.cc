@@ -1,4 +1,4 @@
-// Any bytes as the answer to a probe, in each protocol: the same verdict wherever they are split, and nothing kept
+// Any bytes as the answer to a probe, in each protocol: the same outcome wherever they are split, and nothing kept
 // beyond its limit.
 #include <cstdint>
 #include <cstdlib>
@@ -12,15 +12,15 @@ using canary::Dialogue;
 
 namespace {
 
-struct Verdict {
+struct Heard {
   Dialogue::Step step = Dialogue::Step::waiting;
   canary::Fault fault = canary::Fault::none;
   std::uint16_t status = 0;
   std::string body;
-  friend bool operator==(const Verdict&, const Verdict&) = default;
+  friend bool operator==(const Heard&, const Heard&) = default;
 };
 
-Verdict listen(canary::Protocol protocol, std::string_view bytes, std::size_t piece) {
+Heard listen(canary::Protocol protocol, std::string_view bytes, std::size_t piece) {
   base::BlockPool pool;
   base::Rng random(1);
   base::Chain out;
@@ -45,7 +45,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (size == 0) return 0;
   const auto protocol = static_cast<canary::Protocol>(data[0] % std::size(canary::protocol_names));
   const std::string_view bytes(reinterpret_cast<const char*>(data) + 1, size - 1);
-  const Verdict whole = listen(protocol, bytes, SIZE_MAX);
+  const Heard whole = listen(protocol, bytes, SIZE_MAX);
   EBB_ASSERT(whole == listen(protocol, bytes, 1));
   EBB_ASSERT(whole == listen(protocol, bytes, 7));
   return 0;

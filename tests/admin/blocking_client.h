@@ -42,6 +42,11 @@ class BlockingClient {
     }
   }
   void finish() { shutdown(fd_, SHUT_WR); }
+  // The destructor ends it by a reset.
+  void reset() {
+    const linger at_once{.l_onoff = 1, .l_linger = 0};
+    setsockopt(fd_, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+  }
 
   // The next response; `body_expected` is false after HEAD, and for a status that has none.
   Response read(bool body_expected = true) {

@@ -3,8 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "admin/blocking_client.h"
 
@@ -15,7 +17,11 @@ using admin::BlockingClient;
 using std::chrono::milliseconds;
 using std::chrono::minutes;
 
-// "later" is answered on the way back, "last" is the last line.
+constexpr std::size_t flood_bytes = std::size_t{20} << 20;
+std::atomic<int> working = 0;
+std::vector<WayBack> ours;  // of the server's thread
+
+// "later" is answered on the way back, "never" is not, unless one is kicked; "last" is the last line.
 class Lines final : public Protocol {
  public:
   Lines(base::BlockPool& blocks, const Arrival& arrival)
@@ -35,6 +41,17 @@ class Lines final : public Protocol {
         });
         return;
       }
+      if (line == "never") {
+        works_ = true;
+        ours.push_back(way_back_);
+        working += 1;
+        working.notify_all();
+        return;
+      }
+      if (line == "kick") {
+        for (const WayBack& one : ours) one.post([this](base::Chain& more) { more.append(blocks_, "late\n"); });
+      }
+      if (line == "flood") out.push(blocks_.copy(std::string(flood_bytes, 'x')));
       over_ = line == "last";
       out.append(blocks_, (reserve_ ? "reserve " : "") + line + "\n");
     }
@@ -68,6 +85,8 @@ class Lines final : public Protocol {
 class SmallServer : public testing::Test {
  protected:
   void start(Budget budget = {}, Patience patience = {}) {
+    working = 0;
+    ours.clear();
     reactor_ = std::move(*reactor::EpollReactor::make({}));
     server_ = std::make_unique<Server>(*reactor_);
     const std::uint32_t number = server_->offer(
@@ -125,6 +144,39 @@ TEST_F(SmallServer, ClosesTheLongestHeldWhereTheBudgetIsUsedUp) {
   BlockingClient third(address_);
   EXPECT_EQ(ask(third, "three\n"), "three");
   EXPECT_TRUE(first.at_end());
+}
+
+TEST_F(SmallServer, TellsThoseInTheReserveThatTheyAre) {
+  start({.connections = 1, .reserve = 1}, {.work = minutes{5}});
+  BlockingClient first(address_);
+  first.send("never\n");
+  while (working == 0) working.wait(0);
+  BlockingClient second(address_);
+  EXPECT_EQ(ask(second, "two\n"), "reserve two");
+}
+
+TEST_F(SmallServer, ForgetsAnswersToAConnectionThatIsClosed) {
+  start();
+  {
+    BlockingClient client(address_);
+    EXPECT_EQ(ask(client, "one\n"), "one");
+    client.send("never\n");
+    while (working == 0) working.wait(0);
+    client.reset();
+  }
+  BlockingClient other(address_);
+  EXPECT_EQ(ask(other, "kick\n"), "kick");  // the one that was closed would be answered now
+  EXPECT_EQ(ask(other, "later\n"), "at last");
+}
+
+TEST_F(SmallServer, ResetsAClientThatTakesNoAnswer) {
+  start({}, {.first = milliseconds{200}, .write = milliseconds{50}});
+  BlockingClient client(address_);
+  client.send("flood\n");
+  // The deadline is kept by the server alone: until it has passed, the rest would still come.
+  BlockingClient other(address_);
+  EXPECT_EQ(other.read_to_end(), "too late\n");  // began later, so that the first one's deadline has passed as well
+  EXPECT_LT(client.read_to_end().size(), flood_bytes);
 }
 
 TEST_F(SmallServer, LeavesBehindWhatRuns) {
