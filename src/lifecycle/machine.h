@@ -9,6 +9,8 @@
 #include <string_view>
 #include <type_traits>
 
+#include "lifecycle/coverage.h"
+
 namespace ebb::lifecycle {
 
 // What the owner of a machine has to do for a step, in the order of the enumerators. The machine itself does nothing.
@@ -67,6 +69,7 @@ class Machine {
   [[nodiscard]] constexpr Step step(Event event) {
     const Cell& cell = cell_of(state_, event);
     if (cell.next == none) return {};
+    coverage::taken<Definition>(state_, event);
     state_ = static_cast<State>(cell.next);
     return {true, cell.actions};
   }
