@@ -8,7 +8,7 @@ SANITIZED ?= 10000
 FIRST ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test promises bench lab fuzz hostile conformance sim format tidy lint clean
+.PHONY: help build run test promises bench lab fuzz hostile conformance sim walk format tidy lint clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | column -t -s '|'
@@ -60,6 +60,12 @@ sim: ## SEEDS (100000) simulated runs from FIRST (1) on, SANITIZED (10000) of th
 	@cmake --preset asan >/dev/null
 	@ninja -C build-asan -j $(JOBS) ebbsim
 	@build-asan/ebbsim --seeds $(SANITIZED) --start $(FIRST) --jobs $(JOBS)
+
+walk: ## how many functions and files one request passes; WALK="--list http1-http1" names them in order
+	@tools/deps test
+	@cmake --preset walk >/dev/null
+	@ninja -C build-walk -j $(JOBS) ebbgate
+	@$(PYTHON) tools/walk $(WALK)
 
 format: ## clang-format over all C++
 	@tools/deps build
