@@ -79,7 +79,7 @@ def many(pods, count=1000):
 def say(path, command):
     """One command to a runtime socket of HAProxy's dialect; its answer."""
     with socket.socket(socket.AF_UNIX) as connection:
-        connection.settimeout(10)
+        connection.settimeout(60)
         connection.connect(str(path))
         connection.sendall(command.encode() + b"\n")
         answer = b""
@@ -88,7 +88,7 @@ def say(path, command):
     return answer.decode().strip()
 
 
-def await_socket(path, process, log, seconds=20):
+def await_socket(path, process, log, seconds=60):
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline and process.poll() is None:
         with socket.socket(socket.AF_UNIX) as probe:

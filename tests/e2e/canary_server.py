@@ -41,7 +41,7 @@ class CanaryServer:
     def terminate(self):
         self.process.send_signal(signal.SIGTERM)
 
-    def end(self, seconds=30):
+    def end(self, seconds=60):
         """The exit status after SIGTERM."""
         if self.process.poll() is None:
             self.terminate()

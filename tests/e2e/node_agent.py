@@ -50,7 +50,7 @@ class NodeAgent(Reaper):
         return wait_until(lambda: self.all(name, **fields), seconds=30, what=f"{name} {fields}")[0]
 
     def get(self, path):
-        with urllib.request.urlopen(f"http://{self.event('started')['metrics']}{path}", timeout=20) as answer:
+        with urllib.request.urlopen(f"http://{self.event('started')['metrics']}{path}", timeout=60) as answer:
             return answer.read().decode()
 
     def metric(self, sample):
@@ -63,7 +63,7 @@ class NodeAgent(Reaper):
 
     def kill(self):
         self.process.send_signal(signal.SIGKILL)
-        self.process.wait(20)
+        self.process.wait(60)
         self.process = None
 
 

@@ -63,7 +63,7 @@ class Reaper:
         process, self.process = self.process, None
         process.send_signal(signal.SIGTERM)
         try:
-            status = process.wait(20)
+            status = process.wait(60)
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()

@@ -83,7 +83,7 @@ class Door:
                     one.shutdown(socket.SHUT_RDWR)
         self.listener.close()
         for thread in self.threads:
-            thread.join(10)
+            thread.join(60)
 
     def lose(self, beginning):
         """From now on requests that begin so do not arrive; None: all do."""
@@ -114,7 +114,7 @@ class Door:
                 connection = self.listener.accept()[0]
             except OSError:
                 return
-            connection.settimeout(30)
+            connection.settimeout(60)
             self.start(self.serve, connection)
 
     @contextlib.contextmanager

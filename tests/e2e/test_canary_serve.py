@@ -76,7 +76,7 @@ def test_websocket_echo(server):
 
     async def talk():
         uri = f"{'wss' if server.secure else 'ws'}://localhost:{server.ports[0]}/"
-        async with websockets.connect(uri, ssl=server.context, open_timeout=20, max_size=None, ping_interval=None) as connection:
+        async with websockets.connect(uri, ssl=server.context, open_timeout=60, max_size=None, ping_interval=None) as connection:
             assert connection.response_headers["x-request-port"] == str(server.ports[0])
             for message in ("text \u00e4", b"\x00\xff", "", b"x" * 200_000):
                 await connection.send(message)

@@ -31,7 +31,7 @@ FAULTS = {
 
 
 def ebbgate(*arguments):
-    return subprocess.run([BINARY, *map(str, arguments)], capture_output=True, text=True, timeout=20)
+    return subprocess.run([BINARY, *map(str, arguments)], capture_output=True, text=True, timeout=60)
 
 
 def test_good_file_passes(tmp_path):

@@ -56,7 +56,7 @@ def test_what_is_left_as_it_was(compressing, target, fields):
 
 def test_over_http2(compressing):
     done = subprocess.run(["curl", "-s", "--http2-prior-knowledge", "--compressed", f"http://127.0.0.1:{compressing.port()}/"],
-                          capture_output=True, check=True, timeout=20)
+                          capture_output=True, check=True, timeout=60)
     assert done.stdout == TEXT
 
 

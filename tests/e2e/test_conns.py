@@ -423,7 +423,7 @@ def test_what_no_program_holds_ends_when_it_was_foretold(cable):
 def test_the_real_peer_behind_a_service_address(cable):
     wire = cable()
     port = wire.listen().getsockname()[1]
-    rule = ["iptables", "-t", "nat", "-A", "OUTPUT", "-d", "192.0.2.10", "-p", "tcp", "--dport", "443", "-j", "DNAT", "--to", f"10.99.0.7:{port}"]
+    rule = ["iptables", "-w", "-t", "nat", "-A", "OUTPUT", "-d", "192.0.2.10", "-p", "tcp", "--dport", "443", "-j", "DNAT", "--to", f"10.99.0.7:{port}"]
     made = subprocess.run(["ip", "netns", "exec", wire.near, *rule], capture_output=True, text=True)
     if made.returncode != 0:
         pytest.skip(f"no address translation here: {made.stderr}")

@@ -148,7 +148,7 @@ def test_trailers_pass_both_ways(router, backend, tmp_path, protocol):
     one = router(to(backend(trailing(protocol)), protocol))
     (tmp_path / "data").write_bytes(b"some data")
     done = subprocess.run(["nghttp", "-v", "--no-push", "-t", "10", "-d", tmp_path / "data", "--trailer=x-sum: 42", "--no-content-length", "-H", ":method: POST",
-                           "-H", "te: trailers", f"http://localhost:{one.port()}/"], capture_output=True, timeout=20)
+                           "-H", "te: trailers", f"http://localhost:{one.port()}/"], capture_output=True, timeout=60)
     output = re.sub(rb"\x1b\[[0-9;]*m", b"", done.stdout)
     assert b"x-seen: 42" in output, output
 

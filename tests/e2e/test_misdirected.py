@@ -80,5 +80,5 @@ def test_curl_reaches_both_hosts(two_hosts, certificates):
     one, _ = two_hosts(certificates("shop", "ecdsa", "shop.test"), certificates("blog", "ecdsa", "blog.test"))
     port = one.port()
     done = subprocess.run(["curl", "-sSk", "--http2", "--resolve", f"shop.test:{port}:127.0.0.1", "--resolve", f"blog.test:{port}:127.0.0.1",
-                           "-w", " %{http_code} ", f"https://shop.test:{port}/", f"https://blog.test:{port}/"], capture_output=True, timeout=20)
+                           "-w", " %{http_code} ", f"https://shop.test:{port}/", f"https://blog.test:{port}/"], capture_output=True, timeout=60)
     assert done.stdout == b"shop 200 blog 200 ", done

@@ -75,7 +75,7 @@ def test_connections_to_a_reported_node_are_ended_if_the_policy_says_so(tmp_path
         cable.cut(0)
         talk(busy)
         for one in (*(one for one, _ in busy), idle):
-            one.settimeout(30)
+            one.settimeout(60)
             with pytest.raises(ConnectionAbortedError) as ended:
                 one.recv(1)
             assert ended.value.errno == errno.ECONNABORTED
@@ -88,7 +88,7 @@ def test_connections_to_a_reported_node_are_ended_if_the_policy_says_so(tmp_path
 def test_a_node_that_answers_the_probe_is_not_reported(tmp_path, cable):
     listener = cable.listen()
     pairs = [cable.pair(listener, "10.99.0.2") for _ in range(3)]
-    rule = ["ip", "netns", "exec", cable.far, "iptables", "-A", "INPUT", "-p", "tcp", "!", "--syn", "-j", "DROP"]
+    rule = ["ip", "netns", "exec", cable.far, "iptables", "-w", "-A", "INPUT", "-p", "tcp", "!", "--syn", "-j", "DROP"]
     if subprocess.run(rule, capture_output=True).returncode != 0:
         pytest.skip("no iptables here")
     with node_agent(tmp_path, policy(cable)) as agent:

@@ -53,7 +53,7 @@ def town(tmp_path, certificates):
                               stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     yield wire
     server.terminate()
-    server.wait(20)
+    server.wait(60)
     wire.close()
 
 

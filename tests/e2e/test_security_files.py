@@ -113,7 +113,7 @@ def test_an_empty_or_missing_file_is_refused_and_named_with_a_remedy(tmp_path, p
     PLACES[place](settings, pairs["client"], str(path))
     file = tmp_path / "ebbgate.yaml"
     file.write_text(json.dumps(settings))
-    done = subprocess.run([BINARY, "check", "-c", file], capture_output=True, text=True, timeout=20)
+    done = subprocess.run([BINARY, "check", "-c", file], capture_output=True, text=True, timeout=60)
     assert done.returncode == 1, done.stdout
     line = next(line for line in (done.stdout + done.stderr).splitlines() if str(path) in line)
     assert "; " in line, line
@@ -141,7 +141,7 @@ def test_a_second_key_behind_the_first_is_refused(tmp_path, pairs, place, part):
     put(settings, pairs["client"], str(path))
     file = tmp_path / "ebbgate.yaml"
     file.write_text(json.dumps(settings))
-    done = subprocess.run([BINARY, "check", "-c", file], capture_output=True, text=True, timeout=20)
+    done = subprocess.run([BINARY, "check", "-c", file], capture_output=True, text=True, timeout=60)
     assert done.returncode == 1, done.stdout
     assert f"{path} has " in done.stdout + done.stderr and "; leave only the one private key" in done.stdout + done.stderr
 
@@ -152,7 +152,7 @@ def test_a_revocation_list_among_authorities_is_not_ignored(tmp_path, pairs):
     settings = asking(type("Nobody", (), {"port": 1}), pairs, ca=str(both))
     file = tmp_path / "ebbgate.yaml"
     file.write_text(json.dumps(settings))
-    done = subprocess.run([BINARY, "check", "-c", file], capture_output=True, text=True, timeout=20)
+    done = subprocess.run([BINARY, "check", "-c", file], capture_output=True, text=True, timeout=60)
     assert done.returncode == 1 and f"{both} has a X509 CRL block, which would be ignored; " in done.stdout + done.stderr
 
 
@@ -160,5 +160,5 @@ def test_a_pinned_authority_does_not_become_the_systems(tmp_path):
     """--ca of the prober is a security file too."""
     empty = tmp_path / "ca.pem"
     empty.touch()
-    done = subprocess.run([BINARY, "canary", "probe", "--ca", empty, "https://localhost:1/"], capture_output=True, text=True, timeout=20)
+    done = subprocess.run([BINARY, "canary", "probe", "--ca", empty, "https://localhost:1/"], capture_output=True, text=True, timeout=60)
     assert done.returncode != 0 and str(empty) in done.stderr and "is empty" in done.stderr

@@ -24,7 +24,7 @@ def pair(certificates):
 def s_client(port, *options, send=b""):
     """openssl s_client; returns its whole output."""
     command = ["openssl", "s_client", "-connect", f"127.0.0.1:{port}", "-ign_eof" if send else "-no_ign_eof", *options]
-    done = subprocess.run(command, input=send, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=20)
+    done = subprocess.run(command, input=send, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=60)
     return done.stdout.decode("latin-1")
 
 

@@ -14,8 +14,8 @@ SLOTS = 10
 
 @pytest.fixture(scope="session")
 def fabric():
-    reason = networks.refusal() or (None if BINARY.exists() else f"{BINARY} is not built")
-    if reason:
+    assert BINARY.exists(), f"{BINARY} is not built"
+    if reason := networks.refusal():
         pytest.skip(reason)
     with networks.Fabric(SLOTS) as network:
         yield network
