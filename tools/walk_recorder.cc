@@ -9,7 +9,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
-#include <new>
 
 extern "C" const char __executable_start;
 
@@ -43,12 +42,6 @@ __attribute__((no_instrument_function)) void note(const void* function, std::uin
 }
 
 }  // namespace
-
-// Without optimisation clang calls these two of libstdc++ 12, which are in the library for older standards only.
-void* allocate(void*, std::size_t size) __asm__("_ZNSaIcE8allocateEm");
-void* allocate(void*, std::size_t size) { return ::operator new(size); }
-void deallocate(void*, char* memory, std::size_t) __asm__("_ZNSaIcE10deallocateEPcm");
-void deallocate(void*, char* memory, std::size_t) { ::operator delete(memory); }
 
 extern "C" {
 __attribute__((no_instrument_function)) void __cyg_profile_func_enter(void* function, void*) { note(function, 0); }
