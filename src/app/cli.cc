@@ -61,7 +61,7 @@ Examples:
   ebbgate ctl wait 30s srv-removable api/a
   source <(ebbgate ctl --completion bash)
 
-Exit status: 0 the router has done all commands, 1 no router answers, or it refused a command (unknown command or
+Exit status: 0 the router has done all commands, 1 it cannot be reached, or has refused a command (unknown command or
 server, bad value, expired wait); the reply has the reason.)";
 
 constexpr const char* drain_footer =
