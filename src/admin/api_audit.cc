@@ -16,7 +16,7 @@ void write_held(JsonWriter& json, const observe::FoundDifference& found) {
       .member("as", observe::name(held.kind))
       .member("inode", held.inode)
       .key("failure");
-  held.failure == base::Cause::completed ? json.null() : json.value(base::name(held.failure));
+  held.failure == base::Cause::none ? json.null() : json.value(base::name(held.failure));
   json.member("whose", found.history.whose)
       .member("peer", text_of(found.history.peer))
       .member("state", found.history.state)

@@ -119,7 +119,7 @@ void add_connection_api(Server& server, const Sources& sources) {
     gate::ConnectionFilter wider = *filter;
     wider.limit += 1;
     ask_workers<Facts>(
-        sources, server.door(), server.alarms(), worker_patience,
+        sources, server.door(), server.alarms(), worker_timeout,
         [&sources, wider](std::size_t worker) { return sources.connections(worker, wider); },
         [limit = filter->limit, respond = std::move(respond)](const Replies<Facts>& replies) mutable {
           respond(connections_answer(replies, limit));

@@ -182,7 +182,7 @@ void add_endpoint_api(Server& server, const Sources& sources) {
     const auto found = sources.roster->find(request.parameters[0], request.parameters[1]);
     if (!found) return respond(refusal_answer(found.error()));
     ask_workers<gate::InFlight>(
-        sources, server.door(), server.alarms(), worker_patience,
+        sources, server.door(), server.alarms(), worker_timeout,
         [&sources, identity = found->identity](std::size_t worker) { return sources.in_flight(worker, identity); },
         [&sources, backend = request.parameters[0], name = request.parameters[1],
          respond = std::move(respond)](const Replies<gate::InFlight>& replies) mutable {

@@ -48,10 +48,10 @@ class Asking {
 // Shared by the workers' tasks and the deadline: whichever comes last ends its life.
 template <class Reply>
 void ask_workers(const Sources& sources, const std::shared_ptr<serve::Door>& door, serve::Alarms& alarms,
-                 base::Duration patience, std::function<Reply(std::size_t worker)> question,
+                 base::Duration timeout, std::function<Reply(std::size_t worker)> question,
                  typename Asking<Reply>::Done done) {
   auto asking = std::make_shared<Asking<Reply>>(sources.workers, alarms, std::move(done));
-  asking->set_deadline(alarms.run_after(patience, [asking] { asking->end_if(true); }));
+  asking->set_deadline(alarms.run_after(timeout, [asking] { asking->end_if(true); }));
   for (std::size_t worker = 0; worker < sources.workers; ++worker) {
     sources.post(worker, [asking, door, question, worker] {
       door->post([asking, worker, reply = question(worker)]() mutable { asking->take(worker, std::move(reply)); });

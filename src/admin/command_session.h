@@ -38,11 +38,11 @@ class CommandSession final : public serve::Protocol {
  public:
   static constexpr std::size_t line_bytes_max = 16384;
   static constexpr serve::Budget budget{.connections = 64};
-  static constexpr serve::Patience patience{.first = std::chrono::seconds{10},
-                                            .request = std::chrono::minutes{10},  // after `prompt`
-                                            .work = std::chrono::hours{24},       // `wait` may be asked to
-                                            .write = std::chrono::seconds{10},
-                                            .part = base::Duration::zero()};
+  static constexpr serve::TimeLimits time_limits{.first = std::chrono::seconds{10},
+                                                 .request = std::chrono::minutes{10},  // after `prompt`
+                                                 .work = std::chrono::hours{24},       // `wait` may be asked to
+                                                 .write = std::chrono::seconds{10},
+                                                 .part = base::Duration::zero()};
 
   CommandSession(base::BlockPool& blocks, const RunCommand& run, const serve::Arrival& arrival)
       : blocks_(blocks), run_(run), way_back_(arrival.way_back) {}

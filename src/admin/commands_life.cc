@@ -136,7 +136,7 @@ void Commands::look_removable(const Place& place, std::move_only_function<void(s
   if (!endpoint) return then("No such server.", 0);
   if (endpoint->wish != Wish::maint) return then(std::string(not_in_maintenance), 0);
   ask_workers<gate::InFlight>(
-      sources_, server_.door(), server_.alarms(), worker_patience,
+      sources_, server_.door(), server_.alarms(), worker_timeout,
       [this, identity = endpoint->identity](std::size_t worker) { return sources_.in_flight(worker, identity); },
       [then = std::move(then)](const Replies<gate::InFlight>& replies) mutable {
         const bool busy = std::ranges::any_of(replies, [](const auto& seen) { return !seen || seen->total() > 0; });
@@ -187,7 +187,7 @@ void Commands::show_sess(Words words, Reply reply) {
   if (!words.empty() && words[0] != "all" && !only) return reply(refusal("Session not found.\n"));
   using Facts = std::vector<gate::ConnectionFacts>;
   ask_workers<Facts>(
-      sources_, server_.door(), server_.alarms(), worker_patience,
+      sources_, server_.door(), server_.alarms(), worker_timeout,
       [this](std::size_t worker) { return sources_.connections(worker, {.limit = sessions_max}); },
       [only, reply = std::move(reply)](const Replies<Facts>& replies) mutable {
         std::string lines;
@@ -221,7 +221,7 @@ void Commands::shutdown_sessions_server(Words words, Reply reply) {
   if (!endpoint) return reply(refusal("No such server.\n"));
   struct Ended {};
   ask_workers<Ended>(
-      sources_, server_.door(), server_.alarms(), worker_patience,
+      sources_, server_.door(), server_.alarms(), worker_timeout,
       [this, identity = endpoint->identity](std::size_t worker) {
         sources_.end_work(worker, identity);
         return Ended{};

@@ -152,7 +152,7 @@ void Drains::look(const std::string& id, std::move_only_function<void(Drain*, st
     }
     then(drain, silent, busy > 0 || silent > 0);
   };
-  ask_workers<std::vector<gate::InFlight>>(sources_, server_.door(), server_.alarms(), worker_patience, question,
+  ask_workers<std::vector<gate::InFlight>>(sources_, server_.door(), server_.alarms(), worker_timeout, question,
                                            std::move(take));
 }
 
@@ -175,7 +175,7 @@ void Drains::forget_later(const std::string& id) {
   });
 }
 
-bool Drains::wait(const std::string& id, base::Duration patience, Done done) {
+bool Drains::wait(const std::string& id, base::Duration most, Done done) {
   Drain* const drain = find(id);
   if (drain == nullptr) return false;
   if (drain->state != DrainState::ended && ready_again(*drain)) settle(id, *drain, DrainState::ended, 0);
@@ -183,9 +183,9 @@ bool Drains::wait(const std::string& id, base::Duration patience, Done done) {
     done(report(id, *drain));
     return true;
   }
-  if (drain->state == DrainState::draining && patience > base::Duration::zero()) {
+  if (drain->state == DrainState::draining && most > base::Duration::zero()) {
     const std::uint64_t number = drain->waiters_ever++;
-    const base::Handle alarm = server_.alarms().run_after(patience, [this, id, number] {
+    const base::Handle alarm = server_.alarms().run_after(most, [this, id, number] {
       Drain* const found = find(id);
       if (found == nullptr) return;
       auto waiter = found->waiters.extract(number);
@@ -194,13 +194,13 @@ bool Drains::wait(const std::string& id, base::Duration patience, Done done) {
     drain->waiters.emplace(number, Waiter{alarm, std::move(done)});
     return true;
   }
-  look(id, [this, id, patience, done = std::move(done)](Drain* found, std::size_t silent, bool busy) mutable {
+  look(id, [this, id, most, done = std::move(done)](Drain* found, std::size_t silent, bool busy) mutable {
     if (found == nullptr) return done({.id = id, .state = DrainState::ended});  // forgotten meanwhile
     if (found->state != DrainState::ended && ready_again(*found)) settle(id, *found, DrainState::ended, silent);
     if (found->state == DrainState::drained && busy) {
       note_work_again(*found);
-      if (patience > base::Duration::zero()) {
-        wait(id, patience, std::move(done));
+      if (most > base::Duration::zero()) {
+        wait(id, most, std::move(done));
         return;
       }
     }
@@ -282,7 +282,7 @@ void Drains::list(std::move_only_function<void(std::vector<DrainReport>)> done) 
     }
     done(std::move(all));
   };
-  ask_workers<Seen>(sources_, server_.door(), server_.alarms(), worker_patience, question, std::move(take));
+  ask_workers<Seen>(sources_, server_.door(), server_.alarms(), worker_timeout, question, std::move(take));
 }
 
 }  // namespace ebb::admin

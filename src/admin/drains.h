@@ -58,7 +58,7 @@ class Drains {
  public:
   static constexpr std::size_t drains_max = 10'000;
   static constexpr base::Duration remembered = std::chrono::minutes{10};  // after it is drained or ended
-  static constexpr base::Duration worker_patience = std::chrono::seconds{1};
+  static constexpr base::Duration worker_timeout = std::chrono::seconds{1};
 
   Drains(const Sources& sources, Server& server);
 
@@ -72,8 +72,8 @@ class Drains {
   bool end(const std::string& id);
 
   using Done = std::move_only_function<void(DrainReport)>;
-  // Reports when it is drained or ended, at the latest after `patience`. False: there is no such drain.
-  bool wait(const std::string& id, base::Duration patience, Done done);
+  // Reports when it is drained or ended, at the latest after `most`. False: there is no such drain.
+  bool wait(const std::string& id, base::Duration most, Done done);
   void list(std::move_only_function<void(std::vector<DrainReport>)> done);
   const std::vector<DrainedEndpoint>* endpoints(const std::string& id) const;
 

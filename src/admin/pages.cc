@@ -92,18 +92,18 @@ Answer config_answer(const ConfigStatus& status) {
 
 }  // namespace
 
-void add_pages(Server& server, const Sources& sources, base::Duration patience) {
-  server.add("/healthz", [&server, &sources, patience](const Request&, Respond respond) {
+void add_pages(Server& server, const Sources& sources, base::Duration timeout) {
+  server.add("/healthz", [&server, &sources, timeout](const Request&, Respond respond) {
     ask_workers<Alive>(
-        sources, server.door(), server.alarms(), patience, [](std::size_t) { return Alive{}; },
+        sources, server.door(), server.alarms(), timeout, [](std::size_t) { return Alive{}; },
         [respond = std::move(respond)](const Replies<Alive>& replies) mutable { respond(health_answer(replies)); });
   });
   server.add("/readyz",
              [&sources](const Request&, Respond respond) { respond(readiness_answer(sources.readiness())); });
-  server.add("/metrics", [&server, &sources, patience](const Request& request, Respond respond) {
+  server.add("/metrics", [&server, &sources, timeout](const Request& request, Respond respond) {
     const observe::MetricFormat format = observe::choose_metric_format(request.accept);
     ask_workers<observe::Counters>(
-        sources, server.door(), server.alarms(), patience, sources.counters,
+        sources, server.door(), server.alarms(), timeout, sources.counters,
         [&server, &sources, format, respond = std::move(respond)](const Replies<observe::Counters>& replies) mutable {
           observe::Counters own;
           own.missing_transitions = server.missing_transitions();

@@ -8,9 +8,9 @@
 namespace ebb::admin {
 
 // How long a page waits for workers. One that takes longer is busy beyond what its clients would bear.
-inline constexpr base::Duration worker_patience = std::chrono::seconds{1};
+inline constexpr base::Duration worker_timeout = std::chrono::seconds{1};
 
 // Before server.start(). The sources must outlive the server.
-void add_pages(Server& server, const Sources& sources, base::Duration patience = worker_patience);
+void add_pages(Server& server, const Sources& sources, base::Duration timeout = worker_timeout);
 
 }  // namespace ebb::admin

@@ -55,12 +55,12 @@ bool Server::open_http(const Access& access, Router& router, base::Address& open
        .budget = {.connections = limits_.connections,
                   .per_peer = limits_.connections_per_peer,
                   .reserve = limits_.connections_for_health},
-       .patience = {.first = limits_.request,
-                    .request = limits_.request,
-                    .rest_of_request = limits_.request,
-                    .work = limits_.serve,
-                    .write = limits_.answer,
-                    .part = limits_.linger},
+       .times = {.first = limits_.request,
+                 .request = limits_.request,
+                 .rest_of_request = limits_.request,
+                 .work = limits_.serve,
+                 .write = limits_.answer,
+                 .part = limits_.linger},
        .kept_max = limits_.head.head_bytes + limits_.body_bytes});
   const auto listener = serve_->listen(number, access.address);
   if (!listener) {
@@ -79,7 +79,7 @@ bool Server::open_runtime(const std::string& path, std::string& error) {
                                   return std::make_unique<CommandSession>(reactor_->blocks(), run_command_, arrival);
                                 },
                             .budget = CommandSession::budget,
-                            .patience = CommandSession::patience});
+                            .times = CommandSession::time_limits});
   const auto listener = serve_->listen_at(*runtime_, std::move(listening));
   if (!listener) error = path + ": " + std::generic_category().message(listener.error().sys);
   return listener.has_value();

@@ -31,7 +31,7 @@ EndpointSums sums_of(const control::Roster& roster, Replies<WorkerFacts> replies
 
 void gather_sums(Server& server, const Sources& sources, std::move_only_function<void(EndpointSums)> use) {
   ask_workers<WorkerFacts>(
-      sources, server.door(), server.alarms(), worker_patience,
+      sources, server.door(), server.alarms(), worker_timeout,
       [&sources](std::size_t worker) { return WorkerFacts{sources.endpoints(worker), sources.backends(worker)}; },
       [&sources, use = std::move(use)](Replies<WorkerFacts> replies) mutable {
         use(sums_of(*sources.roster, std::move(replies)));
@@ -68,7 +68,7 @@ void SharedSums::serve_one(std::unique_ptr<Round> round) {
 void gather_scene(Server& server, const Sources& sources, std::move_only_function<void(RuntimeScene)> use) {
   gather_sums(server, sources, [&, use = std::move(use)](EndpointSums sums) mutable {
     ask_workers<observe::Counters>(
-        sources, server.door(), server.alarms(), worker_patience, sources.counters,
+        sources, server.door(), server.alarms(), worker_timeout, sources.counters,
         [&sources, sums = std::move(sums), use = std::move(use)](const Replies<observe::Counters>& replies) mutable {
           RuntimeScene scene{.backends = std::move(sums.backends), .listeners = sources.listeners()};
           scene.workers_silent = sums.workers_silent;

@@ -27,10 +27,10 @@ namespace {
 using std::chrono::seconds;
 
 constexpr base::Duration poll_every = seconds{1};  // how long one question waits: the progress line follows it
-constexpr base::Duration connect_patience = seconds{1};
+constexpr base::Duration connect_timeout = seconds{1};
 // A router that is started anew comes back within these.
-constexpr base::Duration absent_patience = seconds{1};
-constexpr base::Duration silent_patience = seconds{3};  // beyond what the question itself waits
+constexpr base::Duration absent_timeout = seconds{1};
+constexpr base::Duration silent_timeout = seconds{3};  // beyond what the question itself waits
 constexpr int retry_pause_ms = 200;
 constexpr std::size_t words_bytes_max = 1000;
 constexpr std::chrono::milliseconds progress_every{200};
@@ -92,7 +92,7 @@ class DrainAsk {
       if (!answer) {
         failure = answer.error();
         if (!silent_since) silent_since = asked;
-        if (clock_.now() - *silent_since >= (failure->absent ? absent_patience : silent_patience)) break;
+        if (clock_.now() - *silent_since >= (failure->absent ? absent_timeout : silent_timeout)) break;
         ::poll(nullptr, 0, retry_pause_ms);
         continue;
       }
@@ -136,7 +136,7 @@ class DrainAsk {
       json.member("serve_if_last", !arguments_.not_if_last).end_object();
     }
     return ask_over_http(routers_[index].address, question,
-                         {.connect = connect_patience, .answer = wait + silent_patience}, clock_);
+                         {.connect = connect_timeout, .answer = wait + silent_timeout}, clock_);
   }
 
   // It becomes part of a request's target.

@@ -197,8 +197,8 @@ class ReapCommand {
       const base::Instant next = std::min(next_look(), nodes_.knocks_due().value_or(base::Instant::max()));
       const base::Duration left = std::max(next - clock_.now(), base::Duration{});
       pollfd awaited[] = {{signals_.get(), POLLIN, 0}, {changed_.get(), POLLIN, 0}};
-      const timespec patience{left / std::chrono::seconds{1}, (left % std::chrono::seconds{1}).count()};
-      ::ppoll(awaited, 2, &patience, nullptr);
+      const timespec timeout{left / std::chrono::seconds{1}, (left % std::chrono::seconds{1}).count()};
+      ::ppoll(awaited, 2, &timeout, nullptr);
       signalfd_siginfo signal{};
       const bool signalled = ::read(signals_.get(), &signal, sizeof(signal)) == sizeof(signal);
       if (signalled && signal.ssi_signo != SIGHUP) return false;

@@ -30,9 +30,9 @@ constexpr time_t ticket_key_seconds = 3600;
 
 // Waits for a signal, at most until the ticket keys are due for a new one; 0: they are.
 int next_signal(const sigset_t& awaited) {
-  const timespec patience{ticket_key_seconds, 0};
+  const timespec timeout{ticket_key_seconds, 0};
   for (;;) {
-    const int signal = sigtimedwait(&awaited, nullptr, &patience);
+    const int signal = sigtimedwait(&awaited, nullptr, &timeout);
     if (signal > 0) return signal;
     if (errno == EAGAIN) return 0;
   }

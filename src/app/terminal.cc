@@ -112,10 +112,10 @@ Terminal::Event Terminal::next_key() {
   return event;
 }
 
-Terminal::Event Terminal::wait(base::Duration patience) {
+Terminal::Event Terminal::wait(base::Duration timeout) {
   if (!typed_.empty()) return next_key();
   pollfd waiting[] = {{.fd = STDIN_FILENO, .events = POLLIN}, {.fd = signals_.get(), .events = POLLIN}};
-  const auto ms = std::max<std::int64_t>(0, base::to_ms(patience));
+  const auto ms = std::max<std::int64_t>(0, base::to_ms(timeout));
   if (::poll(waiting, 2, static_cast<int>(std::min<std::int64_t>(ms, 60'000))) <= 0) return {};
   if (waiting[1].revents != 0) {
     signalfd_siginfo signal{};

@@ -31,7 +31,7 @@ class Terminal {
   Terminal& operator=(const Terminal&) = delete;
   ~Terminal();
 
-  Event wait(base::Duration patience);
+  Event wait(base::Duration timeout);
   Size size() const;
   void show(std::span<const std::string> lines);
 

@@ -97,10 +97,12 @@ enum class Side : std::uint8_t { none, client, backend, self };
   X(internal,                  self,    500, "an invariant of the router itself broke")
 // clang-format on
 
+// `none`: nothing has ended. No end has it, so that no log and no metric counts it.
 enum class Cause : std::uint8_t {
 #define X(name, fault, status, words) name,
   EBB_CAUSES(X)
 #undef X
+      none
 };
 
 struct CauseFacts {
@@ -115,9 +117,12 @@ inline constexpr CauseFacts cause_table[] = {
     EBB_CAUSES(X)
 #undef X
 };
-inline constexpr std::size_t cause_count = sizeof(cause_table) / sizeof(cause_table[0]);
+inline constexpr CauseFacts no_cause{"none", Side::none, 0, "nothing has ended"};
+inline constexpr std::size_t cause_count = static_cast<std::size_t>(Cause::none);
 
-constexpr const CauseFacts& facts(Cause cause) { return cause_table[static_cast<std::size_t>(cause)]; }
+constexpr const CauseFacts& facts(Cause cause) {
+  return cause == Cause::none ? no_cause : cause_table[static_cast<std::size_t>(cause)];
+}
 constexpr std::string_view name(Cause cause) { return facts(cause).name; }
 
 constexpr std::string_view name(Side side) {

@@ -15,28 +15,28 @@ namespace ebb::canary {
 
 class Agreement {
  public:
-  struct Patience {
+  struct Times {
     base::Duration settle{};  // for a change to reach all replicas
     base::Duration forget{};  // a digest that was not shown for so long is new again; longer than between two probes
   };
-  explicit Agreement(Patience patience) : patience_(patience) {}
+  explicit Agreement(Times times) : times_(times) {}
 
   // `shown` by an answer of the replica; "": none was.
   void note(const std::string& shown, const std::string& ours, base::Instant now) {
     if (strange_ == ours) strange_.reset();
     if (shown == ours) return;
-    const bool again = strange_ == shown && now - last_ <= patience_.forget;
+    const bool again = strange_ == shown && now - last_ <= times_.forget;
     if (!again) first_ = now;
     strange_ = shown;
     last_ = now;
   }
   // The digest that a request which is sent now must not find any more.
   std::optional<std::string> stale(const std::string& ours, base::Instant now) const {
-    return strange_ != ours && now - first_ >= patience_.settle ? strange_ : std::nullopt;
+    return strange_ != ours && now - first_ >= times_.settle ? strange_ : std::nullopt;
   }
 
  private:
-  Patience patience_;
+  Times times_;
   std::optional<std::string> strange_;
   base::Instant first_{};  // seen
   base::Instant last_{};

@@ -29,12 +29,12 @@ EchoServer::EchoServer(reactor::EpollReactor& reactor, EchoIdentity identity,
                              .tls = std::move(tls),
                              .plain_too = true,
                              .budget = {.connections = limits.connections},
-                             .patience = {.first = limits.request,
-                                          .request = limits.idle,
-                                          .rest_of_request = limits.request,
-                                          .tunnel = limits.tunnel,
-                                          .write = limits.write,
-                                          .part = limits.linger},
+                             .times = {.first = limits.request,
+                                       .request = limits.idle,
+                                       .rest_of_request = limits.request,
+                                       .tunnel = limits.tunnel,
+                                       .write = limits.write,
+                                       .part = limits.linger},
                              .held_max = held_bytes_max})) {}
 
 std::uint16_t EchoServer::listen(std::uint16_t port, std::string& error) {

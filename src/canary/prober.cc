@@ -127,9 +127,8 @@ void Prober::expect_configuration(const Leg& leg, Expectation& expected) const {
 void Prober::note_configuration(const Leg& leg, const ProbeResult& result) {
   if (!ours_ || leg.own || !says_configuration(leg.kind)) return;
   if (!result.good() && result.judgement.fault != Fault::stale_generation) return;
-  const Agreement::Patience patience{.settle = options_.settle,
-                                     .forget = options_.settle + 2 * options_.schedule.every};
-  Agreement& agreement = agreements_.try_emplace(leg.replica, patience).first->second;
+  const Agreement::Times times{.settle = options_.settle, .forget = options_.settle + 2 * options_.schedule.every};
+  Agreement& agreement = agreements_.try_emplace(leg.replica, times).first->second;
   agreement.note(result.answer.configuration.value_or(""), ours_->digest, reactor_.now());
 }
 

@@ -108,7 +108,7 @@ void Watch::accept() {
 
 void Watch::run() {
   for (;;) {
-    const bool told = wait(patience_ms());
+    const bool told = wait(wait_ms());
     if (told) settle();
     bool changed = false;
     {
@@ -126,7 +126,7 @@ void Watch::run() {
   }
 }
 
-int Watch::patience_ms() {
+int Watch::wait_ms() {
   const std::lock_guard lock(mutex_);
   const auto waits = [](const auto& entry) { return entry.second.waits; };
   if (std::ranges::any_of(files_, waits)) return look_again_ms;

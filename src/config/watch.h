@@ -91,7 +91,7 @@ class Watch {
   Watch(int inotify, int wake, std::function<void()> changed, WatchOptions options);
   void run();
   bool wait(int timeout_ms);  // true: something happened
-  int patience_ms();
+  int wait_ms();
   void settle();
   void take_events();
   void take_event(int watch, std::uint32_t mask, const std::string& name);

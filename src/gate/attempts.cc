@@ -33,7 +33,7 @@ void Attempts::begin(Exchange& exchange) {
     const auto trial = overtaken ? std::nullopt : core_.moves->trial_for(exchange);
     const Handle chosen = trial ? trial->endpoint : choose(exchange);
     if (!chosen && exchange.life.ended()) return;
-    EndpointState* endpoint = core_.endpoints->find(chosen);
+    LiveEndpoint* endpoint = core_.endpoints->find(chosen);
     if (endpoint == nullptr) return core_.held->hold(exchange);
     // Full: another worker has taken its last place, so that it is not chosen again.
     overtaken = !core_.endpoints->attach(*endpoint);
@@ -61,7 +61,7 @@ Handle Attempts::choose(Exchange& exchange) {
   return choose_endpoint(core_, view, model, claim);
 }
 
-bool Attempts::try_endpoint(Exchange& exchange, EndpointState& endpoint,
+bool Attempts::try_endpoint(Exchange& exchange, LiveEndpoint& endpoint,
                             const std::optional<lifecycle::TrialPlan>& trial) {
   const routes::BackendModel& model = exchange.backend().model;
   Tries& tries = exchange.tries;
@@ -128,7 +128,7 @@ BackendTarget Attempts::target_of(const Exchange& exchange) {
 }
 
 // `auto` begins with a connection of its own, whose handshake tells what the endpoint speaks; later ones know.
-Back& Attempts::back_for(const Exchange& exchange, const EndpointState& endpoint) {
+Back& Attempts::back_for(const Exchange& exchange, const LiveEndpoint& endpoint) {
   if (exchange.request.wants == Wants::bytes) return *core_.backends;
   switch (exchange.backend().model.protocol) {
     case routes::BackendProtocol::http1: return *core_.backends;
@@ -197,7 +197,7 @@ void Attempts::give_up(Exchange& exchange, Cause cause) {
 void Attempts::retry_or_finish(Exchange& exchange, Cause cause, Delivery delivery) {
   const Attempt& attempt = *exchange.attempt;
   Tries& tries = exchange.tries;
-  EndpointState* endpoint = core_.endpoints->find(attempt.endpoint);
+  LiveEndpoint* endpoint = core_.endpoints->find(attempt.endpoint);
   const bool was_sent = !attempt.connecting();
   if (!was_sent && lifecycle::unreachable(cause)) tries.unreached += 1;
   if (cause == Cause::try_timeout) core_.moves->note_given_up(exchange);
@@ -243,7 +243,7 @@ void Attempts::drop(Exchange& exchange) {
   const Attempt attempt = *std::exchange(exchange.attempt, std::nullopt);
   exchange.tries.last_endpoint = attempt.endpoint;
   // gate/health only looks now and then.
-  if (EndpointState* endpoint = core_.endpoints->find(attempt.endpoint); endpoint != nullptr) {
+  if (LiveEndpoint* endpoint = core_.endpoints->find(attempt.endpoint); endpoint != nullptr) {
     endpoint->heard = std::max(endpoint->heard, attempt.heard);
   }
   if (exchange.front == core_.witnesses) return core_.endpoints->detach_witness(attempt.endpoint);

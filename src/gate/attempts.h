@@ -12,7 +12,7 @@
 
 namespace ebb::gate {
 
-struct EndpointState;
+struct LiveEndpoint;
 
 class Attempts {
  public:
@@ -41,10 +41,10 @@ class Attempts {
  private:
   base::Handle choose(Exchange& exchange);
   // False: the connection attempt failed at once, and another endpoint may be asked.
-  bool try_endpoint(Exchange& exchange, EndpointState& endpoint, const std::optional<lifecycle::TrialPlan>& trial);
+  bool try_endpoint(Exchange& exchange, LiveEndpoint& endpoint, const std::optional<lifecycle::TrialPlan>& trial);
   Exchange* tried(base::Handle exchange);  // nullptr: no endpoint has it
   void attach(Exchange& exchange, Back& back, base::Handle end);
-  Back& back_for(const Exchange& exchange, const EndpointState& endpoint);
+  Back& back_for(const Exchange& exchange, const LiveEndpoint& endpoint);
   BackendTarget target_of(const Exchange& exchange);
   bool mirror_or_witness(const Exchange& exchange) const;
 

@@ -14,7 +14,7 @@
 
 namespace ebb::gate {
 
-struct EndpointState;
+struct LiveEndpoint;
 
 // What a new connection must know of its backend.
 struct BackendTarget {
@@ -29,7 +29,7 @@ class Back : public Peer {
   // An established connection (or a stream of one), lent to the exchange; an invalid handle if there is none. `look`:
   // the request could not be repeated, so ask the kernel once more whether the endpoint has closed it, and take none
   // that it may be about to close.
-  virtual base::Handle lease(EndpointState& endpoint, base::Handle exchange, bool look) = 0;
+  virtual base::Handle lease(LiveEndpoint& endpoint, base::Handle exchange, bool look) = 0;
   // One that is still to be established; the exchange is told by Attempts::on_leased or on_backend_failed.
   virtual base::Result<base::Handle> open(base::Handle endpoint, base::Handle exchange,
                                           const BackendTarget& target) = 0;

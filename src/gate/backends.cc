@@ -27,7 +27,7 @@ void Backends::step(BackendConnection& connection, Event event) {
   if (!connection.life.step(event)) broken_.add(core_, connection.self);
 }
 
-Handle Backends::lease(EndpointState& endpoint, Handle exchange, bool look) {
+Handle Backends::lease(LiveEndpoint& endpoint, Handle exchange, bool look) {
   while (BackendConnection* connection = endpoint.pool.front()) {
     const base::Instant now = core_.reactor.now();
     // The others have been idle for longer.
@@ -248,7 +248,7 @@ void Backends::leave_pool(BackendConnection& connection) {
 void Backends::close(Handle handle, Cause cause, CloseMode mode) {
   BackendConnection* connection = connections_.find(handle);
   if (connection == nullptr || connection->life.ended()) return;
-  EndpointState* endpoint = core_.endpoints->find(connection->endpoint);
+  LiveEndpoint* endpoint = core_.endpoints->find(connection->endpoint);
   if (endpoint == nullptr) core_.lost();
   if (endpoint != nullptr && connection->life.is(State::connecting)) core_.health->connect_failed(*endpoint, cause);
   step(*connection, Event::ended);
@@ -265,7 +265,7 @@ void Backends::close(Handle handle, Cause cause, CloseMode mode) {
   if (connection->h2) core_.h2_backends->on_closed(*connection, cause);
 }
 
-void Backends::close_idle(EndpointState& endpoint, Cause cause) {
+void Backends::close_idle(LiveEndpoint& endpoint, Cause cause) {
   while (BackendConnection* connection = endpoint.pool.front()) close(connection->self, cause);
 }
 

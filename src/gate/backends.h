@@ -19,7 +19,7 @@ class Backends : public Back {
 
   BackendConnection* find(base::Handle handle) { return connections_.find(handle); }
 
-  base::Handle lease(EndpointState& endpoint, base::Handle exchange, bool look) override;
+  base::Handle lease(LiveEndpoint& endpoint, base::Handle exchange, bool look) override;
   base::Result<base::Handle> open(base::Handle endpoint, base::Handle exchange, const BackendTarget& target) override;
   bool add_head(base::Handle end, const wire::WrittenRequest& head, wire::Method method, bool whole,
                 base::Chain& out) override;
@@ -53,7 +53,7 @@ class Backends : public Back {
   bool acknowledges(const BackendConnection& connection);  // the endpoint's kernel, if not the endpoint
   void multiplexed(BackendConnection& connection);         // it has begun to carry streams
   void close(base::Handle connection, base::Cause cause, reactor::CloseMode mode = reactor::CloseMode::drop);
-  void close_idle(EndpointState& endpoint, base::Cause cause);
+  void close_idle(LiveEndpoint& endpoint, base::Cause cause);
   void close_all(base::Cause cause);
   // Everything that is open to the endpoint; exchanges are told.
   void fail_all(base::Handle endpoint, base::Cause cause);

@@ -24,7 +24,7 @@ class Chooser {
       : core_(core), view_(view), model_(model), claim_(claim) {}
 
   Handle choose() {
-    if (const EndpointState* bound = core_.endpoints->find(claim_.bound); bound != nullptr && stays_with(*bound)) {
+    if (const LiveEndpoint* bound = core_.endpoints->find(claim_.bound); bound != nullptr && stays_with(*bound)) {
       return core_.endpoints->has_room(*bound) ? claim_.bound : Handle{};
     }
     for (const Standing standing : {Standing::chosen, Standing::leaving, Standing::doubtful}) {
@@ -35,7 +35,7 @@ class Chooser {
   }
 
  private:
-  bool stays_with(const EndpointState& bound) {
+  bool stays_with(const LiveEndpoint& bound) {
     if (!model_.sticky || contains(claim_.tried, claim_.bound)) return false;
     switch (bond_with(bound, *model_.sticky, core_.reactor.now())) {
       case Bond::holds: return true;
@@ -47,19 +47,19 @@ class Chooser {
 
   bool any_better_than(Standing standing) {
     return std::any_of(view_.endpoints.begin(), view_.endpoints.end(), [&](Handle handle) {
-      const EndpointState* endpoint = core_.endpoints->find(handle);
+      const LiveEndpoint* endpoint = core_.endpoints->find(handle);
       return endpoint->standing() < standing && takes(*endpoint);
     });
   }
 
-  bool takes(const EndpointState& endpoint) {
+  bool takes(const LiveEndpoint& endpoint) {
     return endpoint.weight > 0 && core_.endpoints->has_room(endpoint) && !contains(claim_.tried, endpoint.self);
   }
 
   void gather(Standing standing) {
     view_.candidates.clear();
     for (const Handle handle : view_.endpoints) {
-      const EndpointState* endpoint = core_.endpoints->find(handle);
+      const LiveEndpoint* endpoint = core_.endpoints->find(handle);
       if (endpoint->standing() != standing || !takes(*endpoint)) continue;
       view_.candidates.push_back({.handle = handle,
                                   .identity = endpoint->identity,
@@ -111,7 +111,7 @@ class Chooser {
 
 }  // namespace
 
-Bond bond_with(const EndpointState& endpoint, const routes::StickyModel& sticky, base::Instant now) {
+Bond bond_with(const LiveEndpoint& endpoint, const routes::StickyModel& sticky, base::Instant now) {
   return lifecycle::bond(endpoint.life(), {.kept_while_draining = sticky.drain == routes::StickyDrain::keep,
                                            .drain_overdue = now >= endpoint.bound_until});
 }

@@ -24,7 +24,7 @@ struct Claim {
 inline std::uint64_t source_key(const base::Address& client) { return routes::ClientNetwork::of(client).hash(0); }
 
 // Whether a client stays with the endpoint that its cookie names.
-lifecycle::Bond bond_with(const EndpointState& endpoint, const routes::StickyModel& sticky, base::Instant now);
+lifecycle::Bond bond_with(const LiveEndpoint& endpoint, const routes::StickyModel& sticky, base::Instant now);
 
 // An invalid handle: there is none, or the client waits for room at the one that it is bound to.
 base::Handle choose_endpoint(Core& core, BackendView& view, const routes::BackendModel& model, const Claim& claim);

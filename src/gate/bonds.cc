@@ -16,7 +16,7 @@ using routes::Balance;
 
 namespace {
 
-const wire::OpaqueToken& token_of(EndpointState& endpoint) {
+const wire::OpaqueToken& token_of(LiveEndpoint& endpoint) {
   if (!endpoint.token) endpoint.token = sticky_token(endpoint.identity);
   return *endpoint.token;
 }
@@ -79,7 +79,7 @@ std::optional<std::size_t> Bonds::bound_share(const Exchange& exchange, const wi
     const routes::BackendModel& model = snapshot.backends()[shares[i].backend].model;
     if (!model.sticky) continue;
     BackendView& view = core_.endpoints->view(exchange.snapshot->views[shares[i].backend]);
-    const EndpointState* endpoint = core_.endpoints->find(named_endpoint(view, *model.sticky, head.fields));
+    const LiveEndpoint* endpoint = core_.endpoints->find(named_endpoint(view, *model.sticky, head.fields));
     if (endpoint == nullptr) continue;
     if (bond_with(*endpoint, *model.sticky, core_.reactor.now()) != lifecycle::Bond::broken) return i;
   }
@@ -111,7 +111,7 @@ const wire::RequestHead& Bonds::without_our_cookies(const Exchange& exchange, co
 
 void Bonds::give_cookie(Exchange& exchange) {
   const StickyClient& client = *exchange.applied->sticky;
-  EndpointState* endpoint = core_.endpoints->find(exchange.endpoint());
+  LiveEndpoint* endpoint = core_.endpoints->find(exchange.endpoint());
   if (endpoint == nullptr) return;
   if (exchange.endpoint() == client.bound) {
     core_.counters.sticky_stayed += 1;

@@ -22,12 +22,12 @@ void Checks::follow(Handle view_handle) {
   if (core_.stopping) return;
   const BackendView& view = core_.endpoints->view(view_handle);
   for (const Handle handle : view.endpoints) {
-    const EndpointState& endpoint = *core_.endpoints->find(handle);
+    const LiveEndpoint& endpoint = *core_.endpoints->find(handle);
     if (core_.siblings.home(endpoint.identity) == core_.siblings.self) follow(endpoint, view.check.get());
   }
 }
 
-void Checks::follow(const EndpointState& endpoint, const CheckTarget* target) {
+void Checks::follow(const LiveEndpoint& endpoint, const CheckTarget* target) {
   if (target == nullptr) return stop(endpoint.identity);
   const auto known = by_identity_.find(endpoint.identity);
   const Handle handle = known == by_identity_.end() ? checks_.emplace() : known->second;
@@ -76,7 +76,7 @@ void Checks::on_timer(Handle handle) {
 }
 
 std::shared_ptr<const CheckTarget> Checks::target_of(std::uint64_t identity) const {
-  const EndpointState* endpoint = core_.endpoints->find_identity(identity);
+  const LiveEndpoint* endpoint = core_.endpoints->find_identity(identity);
   return endpoint == nullptr ? nullptr : core_.endpoints->view(endpoint->view).check;
 }
 

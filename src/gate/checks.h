@@ -13,7 +13,7 @@
 
 namespace ebb::gate {
 
-struct EndpointState;
+struct LiveEndpoint;
 
 class Checks {
  public:
@@ -81,7 +81,7 @@ class Checks {
     if (check == nullptr || !check->connection) return;
     if (const CheckConnection::Ending ending = event(*check->connection)) end(*check, *ending);
   }
-  void follow(const EndpointState& endpoint, const CheckTarget* target);
+  void follow(const LiveEndpoint& endpoint, const CheckTarget* target);
   void begin(Check& check);
   void end(Check& check, const CheckResult& result);
   void count(Check& check, const CheckTarget& target, const CheckResult& result);

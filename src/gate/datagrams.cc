@@ -186,14 +186,14 @@ bool Datagrams::place(Flow& flow, const Listener& listener) {
   if (placed && chosen == flow.path.endpoint) return true;  // leaving, but there is no better one
   if (placed) withdraw(flow);
   if (!chosen) {
-    if (flow.trouble == Cause::completed || flow.trouble == Cause::endpoint_gone) flow.trouble = Cause::backend_empty;
+    if (flow.trouble == Cause::none || flow.trouble == Cause::endpoint_gone) flow.trouble = Cause::backend_empty;
     return false;
   }
   return open_path(flow, chosen, backend);
 }
 
 bool Datagrams::path_suits(const Flow& flow, const BackendView& view) {
-  const EndpointState* endpoint = core_.endpoints->find(flow.path.endpoint);
+  const LiveEndpoint* endpoint = core_.endpoints->find(flow.path.endpoint);
   return endpoint->standing() == lifecycle::Standing::chosen &&
          std::find(view.endpoints.begin(), view.endpoints.end(), flow.path.endpoint) != view.endpoints.end();
 }
@@ -226,7 +226,7 @@ bool Datagrams::open_path(Flow& flow, Handle handle, const routes::Backend& back
   const bool moved = flow.paths_used > 0 && handle != flow.refused_by;
   if (moved) core_.counters.datagrams.flows_moved[static_cast<std::size_t>(flow.trouble)] += 1;
   if (flow.paths_used < UINT16_MAX) flow.paths_used += 1;
-  flow.trouble = Cause::completed;
+  flow.trouble = Cause::none;
   step(flow, Event::chosen);
   return true;
 }
@@ -269,7 +269,7 @@ void Datagrams::on_unreachable(Handle handle, reactor::DatagramSocketId socket, 
 void Datagrams::on_timer(Handle handle) {
   EBB_FIND(flow, flows_.find(handle));
   if (flow.life.is(State::finishing)) return finish(flow, Event::deadline, Cause::shutdown);
-  end(flow, Event::deadline, flow.trouble == Cause::completed ? Cause::flow_idle_timeout : flow.trouble);
+  end(flow, Event::deadline, flow.trouble == Cause::none ? Cause::flow_idle_timeout : flow.trouble);
 }
 
 void Datagrams::drain() {
@@ -332,7 +332,7 @@ void Datagrams::record(const Flow& flow, Cause cause) {
   record.listener = listeners_.find(flow.key.listener)->label;
   record.backend = flow.backend;
   const Handle last = flow.path.socket ? flow.path.endpoint : flow.refused_by ? flow.refused_by : flow.former.endpoint;
-  if (const EndpointState* endpoint = core_.endpoints->find(last)) {
+  if (const LiveEndpoint* endpoint = core_.endpoints->find(last)) {
     record.endpoint = endpoint->label;
     record.endpoint_address = endpoint->address;
   }

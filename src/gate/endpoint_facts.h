@@ -71,7 +71,7 @@ struct EndpointFacts {
   lifecycle::Membership membership = lifecycle::Membership::present;
   lifecycle::Wish wish = lifecycle::Wish::ready;
   lifecycle::Health health = lifecycle::Health::up;
-  base::Cause why = base::Cause::completed;  // of its health
+  base::Cause why = base::Cause::none;  // of its health
   lifecycle::Doubt doubt = lifecycle::Doubt::none;
   base::WallTime since;  // when any of the three last changed
   InFlight in_flight;

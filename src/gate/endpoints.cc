@@ -65,7 +65,7 @@ void Endpoints::take_manner(BackendView& view, const LocalSnapshot& snapshot, st
   view.manner = std::move(manner);
   view.manner_number += 1;
   for (const Handle handle : view.endpoints) {
-    EndpointState& endpoint = *endpoints_.find(handle);
+    LiveEndpoint& endpoint = *endpoints_.find(handle);
     endpoint.manner = view.manner_number;
     endpoint.speaks_h2 = false;
     core_.backends->close_idle(endpoint, Cause::backend_changed);
@@ -98,7 +98,7 @@ void Endpoints::take_list(Handle view_handle, const EndpointList& list) {
     Handle& handle = by_identity_[listed.identity];
     const bool known = endpoints_.find(handle) != nullptr;
     if (!known) handle = endpoints_.emplace();
-    EndpointState& endpoint = *endpoints_.find(handle);
+    LiveEndpoint& endpoint = *endpoints_.find(handle);
     if (!known) {
       endpoint.self = handle;
       endpoint.view = view_handle;
@@ -125,14 +125,14 @@ void Endpoints::take_list(Handle view_handle, const EndpointList& list) {
     drain_or_not(endpoint, was_draining);
   }
   for (const Handle handle : before) {
-    const EndpointState* endpoint = endpoints_.find(handle);
+    const LiveEndpoint* endpoint = endpoints_.find(handle);
     if (endpoint != nullptr && endpoint->listing != listing) leave(handle);
   }
   if (view.check) core_.checks->follow(view_handle);
   wake(view_handle);
 }
 
-void Endpoints::begin_anew(EndpointState& endpoint) {
+void Endpoints::begin_anew(LiveEndpoint& endpoint) {
   core_.health->forget(endpoint.identity);
   core_.health->forget_doubt(endpoint);
   endpoint.evidence = {};
@@ -141,7 +141,7 @@ void Endpoints::begin_anew(EndpointState& endpoint) {
 }
 
 void Endpoints::leave(Handle handle) {
-  EndpointState& endpoint = *endpoints_.find(handle);
+  LiveEndpoint& endpoint = *endpoints_.find(handle);
   core_.checks->stop(endpoint.identity);
   const bool was_draining = endpoint.draining();
   endpoint.membership = Membership::gone;
@@ -151,7 +151,7 @@ void Endpoints::leave(Handle handle) {
 }
 
 // The work that it has may end by itself until the deadline; what waits in the pool is of no more use.
-void Endpoints::drain_or_not(EndpointState& endpoint, bool was_draining) {
+void Endpoints::drain_or_not(LiveEndpoint& endpoint, bool was_draining) {
   if (!endpoint.draining() || !was_draining) cut_.erase(endpoint.identity);
   if (!endpoint.draining()) {
     endpoint.drain_until = endpoint.bound_until = base::Instant::max();
@@ -170,7 +170,7 @@ void Endpoints::drain_or_not(EndpointState& endpoint, bool was_draining) {
 }
 
 // Work that comes after the deadline has none: its endpoint leaves, but nobody else serves.
-void Endpoints::arm_drain(EndpointState& endpoint) {
+void Endpoints::arm_drain(LiveEndpoint& endpoint) {
   if (endpoint.drain_timer.armed() || core_.reactor.now() >= endpoint.drain_until) return;
   core_.reactor.timers().arm(endpoint.drain_timer, endpoint.drain_until);
 }
@@ -179,7 +179,7 @@ BackendView& Endpoints::view_of(const Exchange& exchange) {
   return view(exchange.snapshot->views[exchange.backend_index]);
 }
 
-bool Endpoints::attach(EndpointState& endpoint) {
+bool Endpoints::attach(LiveEndpoint& endpoint) {
   if (endpoint.witnesses > 0) end_witnesses_for_room(endpoint);
   if (endpoint.limit != nullptr && !endpoint.limit->take()) return false;
   endpoint.active += 1;
@@ -187,20 +187,20 @@ bool Endpoints::attach(EndpointState& endpoint) {
   return true;
 }
 
-void Endpoints::attach_witness(EndpointState& endpoint) {
+void Endpoints::attach_witness(LiveEndpoint& endpoint) {
   endpoint.active += 1;
   endpoint.witnesses += 1;
 }
 
 // The oldest first. Those of other workers are not seen.
-void Endpoints::end_witnesses_for_room(const EndpointState& endpoint) {
+void Endpoints::end_witnesses_for_room(const LiveEndpoint& endpoint) {
   for (const Handle witness : core_.witnesses->of(endpoint.self)) {
     if (!full(endpoint)) return;
     core_.exchanges->on_client_left(witness, Cause::backend_silent);
   }
 }
 
-bool Endpoints::full(const EndpointState& endpoint) const {
+bool Endpoints::full(const LiveEndpoint& endpoint) const {
   const routes::EndpointLimitsModel& limits = views_.find(endpoint.view)->limits;
   if (limits.requests > 0 && endpoint.active >= limits.requests) return true;
   if (endpoint.limit != nullptr && !endpoint.limit->room_beside(endpoint.witnesses)) return true;
@@ -208,14 +208,14 @@ bool Endpoints::full(const EndpointState& endpoint) const {
   return limits.connections > 0 && needs_connection && endpoint.connections >= limits.connections;
 }
 
-void Endpoints::change_limit(EndpointState& endpoint, const std::shared_ptr<SharedLimit>& limit) {
+void Endpoints::change_limit(LiveEndpoint& endpoint, const std::shared_ptr<SharedLimit>& limit) {
   if (endpoint.limit != nullptr) give_back(*endpoint.limit, endpoint, endpoint.clients());
   endpoint.limit = limit;
   if (limit != nullptr) limit->take_anyway(endpoint.clients());
 }
 
 // Where others wait too, they and we are told the same way: else what waits here would always be first.
-void Endpoints::give_back(SharedLimit& limit, const EndpointState& endpoint, std::uint32_t places) {
+void Endpoints::give_back(SharedLimit& limit, const LiveEndpoint& endpoint, std::uint32_t places) {
   const std::uint64_t waiting = limit.give_back(places);
   const Siblings& siblings = core_.siblings;
   const bool others = siblings.post && (waiting & ~SharedLimit::mark(siblings.self)) != 0;
@@ -227,13 +227,13 @@ void Endpoints::give_back(SharedLimit& limit, const EndpointState& endpoint, std
 }
 
 void Endpoints::wake_identity(std::uint64_t identity) {
-  if (const EndpointState* const endpoint = find_identity(identity)) wake(endpoint->view);
+  if (const LiveEndpoint* const endpoint = find_identity(identity)) wake(endpoint->view);
 }
 
-void Endpoints::note_change(EndpointState& endpoint) { endpoint.since = core_.reactor.clock().wall(); }
+void Endpoints::note_change(LiveEndpoint& endpoint) { endpoint.since = core_.reactor.clock().wall(); }
 
 void Endpoints::set_health(std::uint64_t identity, Health health, Cause why, bool condemn) {
-  EndpointState* endpoint = find_identity(identity);
+  LiveEndpoint* endpoint = find_identity(identity);
   if (endpoint == nullptr) return;
   version_ += 1;
   if (endpoint->health == Health::down && health != Health::down) endpoint->warm_since = core_.reactor.now();
@@ -250,17 +250,17 @@ void Endpoints::set_health(std::uint64_t identity, Health health, Cause why, boo
 }
 
 void Endpoints::tell_when_idle(std::uint64_t identity, std::move_only_function<void()> callback) {
-  EndpointState* endpoint = find_identity(identity);
+  LiveEndpoint* endpoint = find_identity(identity);
   if (endpoint == nullptr || endpoint->active == 0) return callback();
   endpoint->when_idle.push_back(std::move(callback));
 }
 
-EndpointState* Endpoints::find_identity(std::uint64_t identity) {
+LiveEndpoint* Endpoints::find_identity(std::uint64_t identity) {
   const auto known = by_identity_.find(identity);
   return known == by_identity_.end() ? nullptr : endpoints_.find(known->second);
 }
 
-bool Endpoints::has_room(const EndpointState& endpoint) const {
+bool Endpoints::has_room(const LiveEndpoint& endpoint) const {
   if (endpoint.limit != nullptr && endpoint.limit->full_for(core_.siblings.self)) return false;
   const routes::EndpointLimitsModel& limits = views_.find(endpoint.view)->limits;
   if (limits.requests > 0 && endpoint.clients() >= limits.requests) return false;
@@ -276,7 +276,7 @@ bool Endpoints::has_room(const EndpointState& endpoint) const {
 
 bool Endpoints::has_room(const BackendView& view) {
   return std::any_of(view.endpoints.begin(), view.endpoints.end(), [this, &view](Handle handle) {
-    const EndpointState* endpoint = endpoints_.find(handle);
+    const LiveEndpoint* endpoint = endpoints_.find(handle);
     if (endpoint == nullptr || !has_room(*endpoint)) return false;
     const bool takes_new = endpoint->weight > 0 && endpoint->standing() != Standing::unavailable;
     // Its own clients may be among those that wait.
@@ -285,7 +285,7 @@ bool Endpoints::has_room(const BackendView& view) {
 }
 
 void Endpoints::detach(Handle handle) {
-  EndpointState* endpoint = endpoints_.find(handle);
+  LiveEndpoint* endpoint = endpoints_.find(handle);
   if (endpoint == nullptr) return;
   endpoint->active -= 1;
   if (endpoint->limit != nullptr) {
@@ -297,7 +297,7 @@ void Endpoints::detach(Handle handle) {
 }
 
 void Endpoints::detach_witness(Handle handle) {
-  EndpointState* endpoint = endpoints_.find(handle);
+  LiveEndpoint* endpoint = endpoints_.find(handle);
   if (endpoint == nullptr) return;
   endpoint->active -= 1;
   endpoint->witnesses -= 1;
@@ -305,7 +305,7 @@ void Endpoints::detach_witness(Handle handle) {
   work_ended(*endpoint);
 }
 
-void Endpoints::work_ended(EndpointState& endpoint) {
+void Endpoints::work_ended(LiveEndpoint& endpoint) {
   const Handle self = endpoint.self;
   if (endpoint.active == 0) {
     endpoint.drain_timer.disarm();
@@ -315,7 +315,7 @@ void Endpoints::work_ended(EndpointState& endpoint) {
 }
 
 void Endpoints::settle(Handle handle) {
-  const EndpointState* endpoint = endpoints_.find(handle);
+  const LiveEndpoint* endpoint = endpoints_.find(handle);
   if (endpoint == nullptr || endpoint->membership != Membership::gone) return;
   if (endpoint->connections > 0 || endpoint->active > 0) return;
   views_.find(endpoint->view)->members -= 1;
@@ -328,7 +328,7 @@ void Endpoints::settle(Handle handle) {
 void Endpoints::on_timer(Handle handle) { end_work(handle, Cause::drain_deadline); }
 
 void Endpoints::end_work(Handle handle, Cause cause) {
-  const EndpointState* const endpoint = endpoints_.find(handle);
+  const LiveEndpoint* const endpoint = endpoints_.find(handle);
   if (endpoint == nullptr) return;
   const std::uint64_t identity = endpoint->identity;
   const bool drains = endpoint->draining();
@@ -381,7 +381,7 @@ std::vector<EndpointFacts> Endpoints::facts() {
     if (exchange.attempt) count(exchange.stage(), in_flight[exchange.attempt->endpoint.slot]);
   });
   std::vector<EndpointFacts> all;
-  endpoints_.for_each([&](Handle handle, EndpointState& endpoint) {
+  endpoints_.for_each([&](Handle handle, LiveEndpoint& endpoint) {
     EndpointFacts& facts = all.emplace_back();
     facts.backend = views_.find(endpoint.view)->name;
     facts.name = core_.labels.text(endpoint.label);
@@ -408,7 +408,7 @@ std::vector<EndpointFacts> Endpoints::facts() {
 InFlight Endpoints::in_flight(std::uint64_t identity) {
   InFlight sum;
   if (const auto cut = cut_.find(identity); cut != cut_.end()) sum.cut = cut->second;
-  const EndpointState* const endpoint = find_identity(identity);
+  const LiveEndpoint* const endpoint = find_identity(identity);
   if (endpoint == nullptr || endpoint->active == 0) return sum;
   core_.exchanges->for_each([&sum, endpoint](Handle, const Exchange& exchange) {
     if (exchange.endpoint() == endpoint->self) count(exchange.stage(), sum);

@@ -36,7 +36,7 @@ inline constexpr base::Instant long_ago{-std::chrono::hours{24 * 365}};
 struct CheckTarget;
 struct Exchange;
 
-struct EndpointState {
+struct LiveEndpoint {
   base::Handle self;
   base::Handle view;  // of its backend
   std::uint64_t identity = 0;
@@ -46,7 +46,7 @@ struct EndpointState {
   lifecycle::Membership membership = lifecycle::Membership::present;
   lifecycle::Wish wish = lifecycle::Wish::ready;
   lifecycle::Health health = lifecycle::Health::up;
-  base::Cause why = base::Cause::completed;  // of its health
+  base::Cause why = base::Cause::none;  // of its health
   base::Instant health_since{};
   base::WallTime since{};                    // when one of the three changed
   std::uint64_t listing = 0;                 // the change of its list that it was last seen in
@@ -133,22 +133,22 @@ class Endpoints {
   // Tells once, when nothing here uses the endpoint; at once if so.
   void tell_when_idle(std::uint64_t identity, std::move_only_function<void()> callback);
 
-  EndpointState* find(base::Handle handle) { return endpoints_.find(handle); }
-  EndpointState* find_identity(std::uint64_t identity);
+  LiveEndpoint* find(base::Handle handle) { return endpoints_.find(handle); }
+  LiveEndpoint* find_identity(std::uint64_t identity);
   BackendView* find_view(base::Handle handle) { return views_.find(handle); }
   BackendView& view(base::Handle handle) { return *views_.find(handle); }
   BackendView& view_of(const Exchange& exchange);
   // Whether any endpoint could take a request now.
   bool has_room(const BackendView& view);
-  bool has_room(const EndpointState& endpoint) const;
-  bool full(const EndpointState& endpoint) const;  // with its witnesses, which give way
+  bool has_room(const LiveEndpoint& endpoint) const;
+  bool full(const LiveEndpoint& endpoint) const;  // with its witnesses, which give way
 
   // False: another worker has just taken the last place that there was for all of them.
-  bool attach(EndpointState& endpoint);
+  bool attach(LiveEndpoint& endpoint);
   // Drops the endpoint if nothing refers to it any more.
   void detach(base::Handle handle);
   // They have no place: one that a client needs ends.
-  void attach_witness(EndpointState& endpoint);
+  void attach_witness(LiveEndpoint& endpoint);
   void detach_witness(base::Handle handle);
   void settle(base::Handle handle);
   void on_timer(base::Handle endpoint);  // of a drain
@@ -175,18 +175,18 @@ class Endpoints {
   base::Handle view_named(const std::string& name);
   void take_list(base::Handle view, const EndpointList& list);
   void take_manner(BackendView& view, const LocalSnapshot& snapshot, std::uint32_t backend);
-  void begin_anew(EndpointState& endpoint);  // it had left, with work that it still has
+  void begin_anew(LiveEndpoint& endpoint);  // it had left, with work that it still has
   void leave(base::Handle endpoint);
-  void drain_or_not(EndpointState& endpoint, bool was_draining);
-  void note_change(EndpointState& endpoint);
-  void arm_drain(EndpointState& endpoint);
-  void change_limit(EndpointState& endpoint, const std::shared_ptr<SharedLimit>& limit);
-  void end_witnesses_for_room(const EndpointState& endpoint);
-  void work_ended(EndpointState& endpoint);
-  void give_back(SharedLimit& limit, const EndpointState& endpoint, std::uint32_t places);
+  void drain_or_not(LiveEndpoint& endpoint, bool was_draining);
+  void note_change(LiveEndpoint& endpoint);
+  void arm_drain(LiveEndpoint& endpoint);
+  void change_limit(LiveEndpoint& endpoint, const std::shared_ptr<SharedLimit>& limit);
+  void end_witnesses_for_room(const LiveEndpoint& endpoint);
+  void work_ended(LiveEndpoint& endpoint);
+  void give_back(SharedLimit& limit, const LiveEndpoint& endpoint, std::uint32_t places);
 
   Core& core_;
-  base::SlotMap<EndpointState> endpoints_;
+  base::SlotMap<LiveEndpoint> endpoints_;
   base::SlotMap<BackendView> views_;
   std::unordered_map<std::uint64_t, base::Handle> by_identity_;
   std::unordered_map<std::string, base::Handle> by_name_;

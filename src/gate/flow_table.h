@@ -38,10 +38,10 @@ struct Flow : base::ListNode<> {  // linked: in the order of use
   lifecycle::FlowMachine life;
   base::Timer timer;
   FlowPath path;
-  FlowPath former;                               // only for the answers that were on their way when the flow moved
-  base::Handle refused_by;                       // asked again only if there is no other
-  base::Cause trouble = base::Cause::completed;  // why it has no path
-  bool owed = false;                             // the last datagram was the client's
+  FlowPath former;                          // only for the answers that were on their way when the flow moved
+  base::Handle refused_by;                  // asked again only if there is no other
+  base::Cause trouble = base::Cause::none;  // why it has no path
+  bool owed = false;                        // the last datagram was the client's
   std::uint16_t paths_used = 0;
   std::uint64_t version = 0;  // of the endpoints that its path was last held against
   base::Label backend = 0;

@@ -17,7 +17,7 @@ struct ResponseChanges;
 struct OwnAnswer {
   int status = 0;
   std::string_view words;
-  base::Cause cause = base::Cause::completed;
+  base::Cause cause = base::Cause::none;
   bool head_only = false;                        // the request was HEAD
   bool grpc = false;                             // the request was a call of gRPC
   bool request_whole = false;                    // nothing of the request is still to come

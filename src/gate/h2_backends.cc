@@ -70,7 +70,7 @@ void H2Backends::step(BackendStream& call, Event event) {
   if (connection.h2->busy() == 0 && !connection.life.ended()) rest(connection);
 }
 
-Handle H2Backends::lease(EndpointState& endpoint, Handle exchange, bool look) {
+Handle H2Backends::lease(LiveEndpoint& endpoint, Handle exchange, bool look) {
   while (BackendConnection* connection = with_room(endpoint)) {
     if (look && core_.reactor.peer_gone(connection->socket)) {
       // Answers may lie before the end that is in sight. Those who wait for one are told by the end itself, and not in
@@ -91,7 +91,7 @@ Handle H2Backends::lease(EndpointState& endpoint, Handle exchange, bool look) {
   return {};
 }
 
-BackendConnection* H2Backends::with_room(EndpointState& endpoint) {
+BackendConnection* H2Backends::with_room(LiveEndpoint& endpoint) {
   for (const Handle handle : endpoint.multiplexed) {
     BackendConnection* connection = core_.backends->find(handle);
     if (connection == nullptr) continue;
@@ -104,7 +104,7 @@ BackendConnection* H2Backends::with_room(EndpointState& endpoint) {
   return nullptr;
 }
 
-BackendConnection* H2Backends::connecting(EndpointState& endpoint) {
+BackendConnection* H2Backends::connecting(LiveEndpoint& endpoint) {
   for (const Handle handle : endpoint.multiplexed) {
     BackendConnection* connection = core_.backends->find(handle);
     if (connection == nullptr) continue;
@@ -479,12 +479,12 @@ void H2Backends::on_timer(BackendConnection& connection) {
   }
   if (now - session.opened >= connection.max_age) session.retire(Cause::backend_max_age);
   switch (session.silence.look(now, silence_limits)) {
-    case lifecycle::Silence::Verdict::dead: return ping_unanswered(connection);
-    case lifecycle::Silence::Verdict::ask:
+    case lifecycle::Silence::Sign::dead: return ping_unanswered(connection);
+    case lifecycle::Silence::Sign::ask:
       session.codec.ping();
       schedule(connection);
       break;
-    case lifecycle::Silence::Verdict::alive: break;
+    case lifecycle::Silence::Sign::alive: break;
   }
   arm(connection);
 }
@@ -509,7 +509,7 @@ void H2Backends::ping_unanswered(BackendConnection& connection) {
 
 void H2Backends::on_closed(BackendConnection& connection, Cause cause) {
   H2BackendSession& session = *connection.h2;
-  if (EndpointState* endpoint = core_.endpoints->find(connection.endpoint)) {
+  if (LiveEndpoint* endpoint = core_.endpoints->find(connection.endpoint)) {
     std::erase(endpoint->multiplexed, connection.self);
   }
   std::vector<Handle> all = session.waiting;
@@ -524,7 +524,7 @@ void H2Backends::on_closed(BackendConnection& connection, Cause cause) {
   }
 }
 
-void H2Backends::retire(EndpointState& endpoint, Cause cause) {
+void H2Backends::retire(LiveEndpoint& endpoint, Cause cause) {
   const std::vector<Handle> all = endpoint.multiplexed;
   for (const Handle handle : all) {
     const BackendConnection* connection = core_.backends->find(handle);

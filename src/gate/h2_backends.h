@@ -30,7 +30,7 @@ class H2Backends : public Back {
  public:
   explicit H2Backends(Core& core) : core_(core) {}
 
-  base::Handle lease(EndpointState& endpoint, base::Handle exchange, bool look) override;
+  base::Handle lease(LiveEndpoint& endpoint, base::Handle exchange, bool look) override;
   base::Result<base::Handle> open(base::Handle endpoint, base::Handle exchange, const BackendTarget& target) override;
   bool add_head(base::Handle end, const wire::WrittenRequest& head, wire::Method method, bool whole,
                 base::Chain& out) override;
@@ -68,7 +68,7 @@ class H2Backends : public Back {
   void ping_unanswered(BackendConnection& connection);
   void on_closed(BackendConnection& connection, base::Cause cause);
   // No new streams on its connections; those without any are closed.
-  void retire(EndpointState& endpoint, base::Cause cause);
+  void retire(LiveEndpoint& endpoint, base::Cause cause);
   bool send_scheduled();
   // Those whose machine had no row for what happened.
   bool end_broken();  // false: there were none
@@ -87,8 +87,8 @@ class H2Backends : public Back {
   void step(BackendStream& call, Event event);
   BackendStream& add_call(BackendConnection& connection, base::Handle exchange);
   void make_session(BackendConnection& connection);
-  BackendConnection* with_room(EndpointState& endpoint);
-  BackendConnection* connecting(EndpointState& endpoint);
+  BackendConnection* with_room(LiveEndpoint& endpoint);
+  BackendConnection* connecting(LiveEndpoint& endpoint);
   void begin_serving(BackendConnection& connection);
   static bool may_tunnel(BackendStream& call, const wire::H2Session& codec, const wire::WrittenRequest& head);
   const wire::ResponseHead& as_switching(const BackendStream& call, const wire::ResponseHead& head);

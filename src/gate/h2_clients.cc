@@ -256,11 +256,11 @@ void H2Clients::on_whole(Handle handle, std::string_view trailers) {
 // The response came before the whole request (RFC 9113 8.1). Some clients lose it when RST_STREAM comes while they
 // still send, so that a request that is nearly over is let end; from a longer one the client must be kept.
 void H2Clients::discard(ClientStream& stream, std::size_t bytes) {
-  constexpr std::size_t patience_bytes = std::size_t{1} << 20;
+  constexpr std::size_t discard_bytes_max = std::size_t{1} << 20;
   EBB_FIND(client, core_.clients->find(stream.client));
   stream.discarded += bytes;
   schedule(client);
-  const bool patient = stream.discarded <= patience_bytes && client.h2->farewell == Farewell::none;
+  const bool patient = stream.discarded <= discard_bytes_max && client.h2->farewell == Farewell::none;
   if (patient) return client.h2->codec.consumed(stream.id, bytes);
   client.h2->codec.reset(stream.id, Cause::completed);  // behind what is still to be sent
   forget(stream);

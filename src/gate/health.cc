@@ -25,7 +25,7 @@ constexpr Handle the_timer{0, 0};  // of the watch itself; probes have valid han
 
 HealthWatch::HealthWatch(Core& core) : core_(core) { timer_.set_owner({owner_health, the_timer}); }
 
-void HealthWatch::connect_failed(const EndpointState& endpoint, Cause cause) {
+void HealthWatch::connect_failed(const LiveEndpoint& endpoint, Cause cause) {
   if (endpoint.health == Health::down || !lifecycle::unreachable(cause)) return;
   if (!core_.endpoints->view(endpoint.view).evidence.connect) return;
   report({endpoint.identity, Finding::Kind::connect_failed, cause});
@@ -85,7 +85,7 @@ void HealthWatch::judge(const Finding& finding) {
 
 HealthWatch::Change HealthWatch::weigh(Verdict& verdict, const Finding& finding) {
   const base::Instant now = core_.reactor.now();
-  const EndpointState& endpoint = *core_.endpoints->find_identity(finding.identity);
+  const LiveEndpoint& endpoint = *core_.endpoints->find_identity(finding.identity);
   const bool unanswered = finding.unanswered && judges_silence(endpoint);
   switch (finding.kind) {
     case Finding::Kind::connect_failed: return verdict.connect_failed(now, finding.cause);
@@ -111,16 +111,16 @@ HealthWatch::Change HealthWatch::weigh(Verdict& verdict, const Finding& finding)
   return {};
 }
 
-bool HealthWatch::judges_silence(const EndpointState& endpoint) const {
+bool HealthWatch::judges_silence(const LiveEndpoint& endpoint) const {
   return core_.endpoints->view(endpoint.view).evidence.silence.on;
 }
 
 // Never more than half of a backend for what may be a misjudgement: the others would have to carry it all.
-bool HealthWatch::may_eject(const EndpointState& endpoint) const {
+bool HealthWatch::may_eject(const LiveEndpoint& endpoint) const {
   const BackendView& view = core_.endpoints->view(endpoint.view);
   std::size_t ill = 1;
   for (const Handle handle : view.endpoints) {
-    const EndpointState& other = *core_.endpoints->find(handle);
+    const LiveEndpoint& other = *core_.endpoints->find(handle);
     if (&other != &endpoint && (other.health == Health::down || other.health == Health::suspect)) ill += 1;
   }
   return 2 * ill <= view.endpoints.size();
@@ -129,11 +129,11 @@ bool HealthWatch::may_eject(const EndpointState& endpoint) const {
 void HealthWatch::announce(std::uint64_t identity, Verdict& verdict, Change change) {
   if (verdict.health() == Health::warming) change.changed = verdict.warmed().changed || change.changed;
   if (!change.changed) return;
-  const EndpointState* endpoint = core_.endpoints->find_identity(identity);
+  const LiveEndpoint* endpoint = core_.endpoints->find_identity(identity);
   if (endpoint == nullptr) return;
   const Health health = verdict.health();
   probing_ = probing_ || verdict.needs_looks();
-  const Cause why = health == Health::up ? Cause::completed : verdict.why();
+  const Cause why = health == Health::up ? Cause::none : verdict.why();
   if (endpoint->health != health || endpoint->why != why) {
     core_.counters.verdicts[static_cast<std::size_t>(health)][static_cast<std::size_t>(why)] += 1;
   }
@@ -159,7 +159,7 @@ void HealthWatch::spread(std::uint64_t identity, const HealthNews& news) {
 }
 
 void HealthWatch::tell(std::uint64_t identity, const Verdict& verdict, bool condemned) {
-  const EndpointState* endpoint = core_.endpoints->find_identity(identity);
+  const LiveEndpoint* endpoint = core_.endpoints->find_identity(identity);
   if (endpoint == nullptr) return;
   const Health health = verdict.health();
   core_.on_health_change({.backend = core_.endpoints->view(endpoint->view).name,
@@ -177,7 +177,7 @@ void HealthWatch::tell(std::uint64_t identity, const Verdict& verdict, bool cond
 }
 
 void HealthWatch::apply(std::uint64_t identity, const HealthNews& news) {
-  EndpointState* endpoint = core_.endpoints->find_identity(identity);
+  LiveEndpoint* endpoint = core_.endpoints->find_identity(identity);
   if (endpoint == nullptr) return;
   if (endpoint->health == Health::down && news.health == Health::up) {
     endpoint->order = {};
@@ -214,7 +214,7 @@ void HealthWatch::look_at_book() {
     const bool unanswered = verdict.doubt() != lifecycle::Doubt::none && core_.checks->overdue(identity);
     if (unanswered)
       take({.identity = identity, .kind = Finding::Kind::trial_failed, .surprise = Verdict::check_surprise});
-    const EndpointState* endpoint = core_.endpoints->find_identity(identity);
+    const LiveEndpoint* endpoint = core_.endpoints->find_identity(identity);
     const bool baseless =
         verdict.doubt() != lifecycle::Doubt::none && endpoint != nullptr && !judges_silence(*endpoint);
     if (baseless) {
@@ -249,9 +249,9 @@ void HealthWatch::look_at_book() {
 // That a connection is established is all that it asks; of what is down and has checks, those ask more.
 void HealthWatch::probe(std::uint64_t identity, Verdict& verdict) {
   if (verdict.health() == Health::down && core_.checks->ask_now(identity)) return verdict.left_to_check();
-  const EndpointState& endpoint = *core_.endpoints->find_identity(identity);
+  const LiveEndpoint& endpoint = *core_.endpoints->find_identity(identity);
   const Handle self = probes_.emplace();
-  Probe& probe = *probes_.find(self);
+  ProbeConnection& probe = *probes_.find(self);
   const auto socket = core_.reactor.connect(endpoint.address, {owner_health, self});
   if (!socket) {
     probes_.erase(self);
@@ -267,7 +267,7 @@ void HealthWatch::probe(std::uint64_t identity, Verdict& verdict) {
 }
 
 void HealthWatch::end_probe(Handle handle, bool passed) {
-  Probe* probe = probes_.find(handle);
+  ProbeConnection* probe = probes_.find(handle);
   if (probe == nullptr) return;
   const std::uint64_t identity = probe->identity;
   core_.reactor.close(probe->socket, reactor::CloseMode::reset);
@@ -282,7 +282,7 @@ void HealthWatch::end_probe(Handle handle, bool passed) {
 
 void HealthWatch::stop() {
   std::vector<Handle> all;
-  probes_.for_each([&all](Handle handle, Probe&) { all.push_back(handle); });
+  probes_.for_each([&all](Handle handle, ProbeConnection&) { all.push_back(handle); });
   for (const Handle handle : all) {
     core_.reactor.close(probes_.find(handle)->socket, reactor::CloseMode::reset);
     probes_.erase(handle);

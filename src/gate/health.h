@@ -37,10 +37,10 @@ struct HealthChange {
   base::Address address;
   lifecycle::Health from = lifecycle::Health::up;
   lifecycle::Health to = lifecycle::Health::up;
-  base::Cause cause = base::Cause::completed;  // of the trouble; where it is over: of that which is over
-  bool condemned = false;                      // all that was open to it was ended
-  bool ejected = false;                        // for a while, for failing
-  base::Duration lasted{};                     // how long it had been in `from`
+  base::Cause cause = base::Cause::none;  // of the trouble; where it is over: of that which is over
+  bool condemned = false;                 // all that was open to it was ended
+  bool ejected = false;                   // for a while, for failing
+  base::Duration lasted{};                // how long it had been in `from`
   lifecycle::Doubt doubt = lifecycle::Doubt::none;
   double surprise = 0;              // lifecycle/surprise.h: of what speaks against it
   std::uint32_t trials_failed = 0;  // among that
@@ -72,7 +72,7 @@ struct Finding {
   };
   std::uint64_t identity = 0;
   Kind kind = Kind::heard;
-  base::Cause cause = base::Cause::completed;
+  base::Cause cause = base::Cause::none;
   double surprise = 0;      // of `silent` and `trial_failed`
   bool unanswered = false;  // of a check: it took too long
 };
@@ -80,7 +80,7 @@ struct Finding {
 // What is spread about an endpoint.
 struct HealthNews {
   lifecycle::Health health = lifecycle::Health::up;
-  base::Cause why = base::Cause::completed;
+  base::Cause why = base::Cause::none;
   lifecycle::Doubt doubt = lifecycle::Doubt::none;
   bool siblings_answer = false;  // the requests that it lets wait
   bool condemned = false;
@@ -94,14 +94,14 @@ class HealthWatch {
   explicit HealthWatch(Core& core);
 
   // Evidence of this worker's traffic.
-  void connect_failed(const EndpointState& endpoint, base::Cause cause);
-  void connect_slow(const EndpointState& endpoint);
-  void answered(EndpointState& endpoint, lifecycle::RequestKind kind, lifecycle::ClientKey key, base::Duration taken,
+  void connect_failed(const LiveEndpoint& endpoint, base::Cause cause);
+  void connect_slow(const LiveEndpoint& endpoint);
+  void answered(LiveEndpoint& endpoint, lifecycle::RequestKind kind, lifecycle::ClientKey key, base::Duration taken,
                 std::uint16_t status);
   // Whoever waited for an answer to a request, asked then, does so no longer.
-  void given_up(EndpointState& endpoint, lifecycle::RequestKind kind, base::Instant asked);
+  void given_up(LiveEndpoint& endpoint, lifecycle::RequestKind kind, base::Instant asked);
   // A fresh connection, before any byte of an answer.
-  void broke_off(EndpointState& endpoint, lifecycle::RequestKind kind, lifecycle::ClientKey key, base::Cause cause);
+  void broke_off(LiveEndpoint& endpoint, lifecycle::RequestKind kind, lifecycle::ClientKey key, base::Cause cause);
 
   // A silent endpoint that a request of this kind should be tried with, if it can be repeated elsewhere.
   struct Trial {
@@ -123,7 +123,7 @@ class HealthWatch {
   // The endpoint has left, or comes back after that: what its last life was like is not held against the next, on any
   // worker.
   void forget(std::uint64_t identity);
-  void forget_doubt(EndpointState& endpoint);  // on this one
+  void forget_doubt(LiveEndpoint& endpoint);  // on this one
 
   // For the home worker, from all.
   void take(const Finding& finding) { inbox_.push_back(finding); }
@@ -143,21 +143,21 @@ class HealthWatch {
   std::size_t probes() const { return probes_.size(); }
   // For the book.
   bool owns(base::Handle probe, reactor::SocketId socket) const {
-    const Probe* known = probes_.find(probe);
+    const ProbeConnection* known = probes_.find(probe);
     return known != nullptr && known->socket == socket;
   }
   std::uint64_t probed(base::Handle probe) const {  // 0: there is no such probe
-    const Probe* known = probes_.find(probe);
+    const ProbeConnection* known = probes_.find(probe);
     return known == nullptr ? 0 : known->identity;
   }
   template <class Callback>  // (handle, socket)
   std::uint32_t for_some_probes(std::uint32_t from, std::uint32_t most, Callback&& callback) {
-    return probes_.for_some(from, most,
-                            [&callback](base::Handle handle, const Probe& probe) { callback(handle, probe.socket); });
+    return probes_.for_some(
+        from, most, [&callback](base::Handle handle, const ProbeConnection& probe) { callback(handle, probe.socket); });
   }
 
  private:
-  struct Probe {
+  struct ProbeConnection {
     std::uint64_t identity = 0;
     reactor::SocketId socket;
     base::Timer timer;
@@ -200,8 +200,8 @@ class HealthWatch {
   void report(const Finding& finding);
   void judge(const Finding& finding);
   Change weigh(lifecycle::Verdict& verdict, const Finding& finding);
-  bool may_eject(const EndpointState& endpoint) const;
-  bool judges_silence(const EndpointState& endpoint) const;
+  bool may_eject(const LiveEndpoint& endpoint) const;
+  bool judges_silence(const LiveEndpoint& endpoint) const;
   void announce(std::uint64_t identity, lifecycle::Verdict& verdict, Change change);
   void spread(std::uint64_t identity, const HealthNews& news);
   void tell(std::uint64_t identity, const lifecycle::Verdict& verdict, bool condemned);
@@ -214,7 +214,7 @@ class HealthWatch {
   void look_for_stalled(base::Instant now);
 
   // health_reach.cc
-  void follow_reach(const EndpointState& endpoint, const HealthNews& news);
+  void follow_reach(const LiveEndpoint& endpoint, const HealthNews& news);
   void ask_early(std::uint64_t identity);
   bool has_connections(base::Handle endpoint) const;
   void ask_peers(base::Handle endpoint);
@@ -224,8 +224,8 @@ class HealthWatch {
   void weigh_answers(Reach& reach);
 
   // health_failures.cc
-  void note_failure(EndpointState& endpoint, lifecycle::KindEvidence& row, base::Cause cause);
-  lifecycle::AnswerCounts siblings_of(const EndpointState& endpoint, lifecycle::RequestKind kind) const;
+  void note_failure(LiveEndpoint& endpoint, lifecycle::KindEvidence& row, base::Cause cause);
+  lifecycle::AnswerCounts siblings_of(const LiveEndpoint& endpoint, lifecycle::RequestKind kind) const;
 
   // health_silence.cc
   class KnownTimes;
@@ -243,22 +243,22 @@ class HealthWatch {
   // The same, on all workers as far as they were asked.
   lifecycle::AnswerTimes times_of(base::Handle view, lifecycle::RequestKind kind);
   lifecycle::AnswerTimes times_of_all_kinds(base::Handle view) const;
-  std::optional<lifecycle::TrialPlan> plan_trial(const EndpointState& endpoint, lifecycle::RequestKind kind);
+  std::optional<lifecycle::TrialPlan> plan_trial(const LiveEndpoint& endpoint, lifecycle::RequestKind kind);
   void relieve();
-  void relieve(const EndpointState& endpoint);
+  void relieve(const LiveEndpoint& endpoint);
   void relieved(base::Handle endpoint, std::uint32_t moved);
   base::Duration survived_by(const BackendView& view) const;  // the longest silence that some endpoint came back after
   base::Instant first_asked(base::Handle endpoint) const;     // of the requests that wait for its answer
-  bool another_may_answer(const EndpointState& endpoint, base::Instant asked) const;
+  bool another_may_answer(const LiveEndpoint& endpoint, base::Instant asked) const;
   template <class Predicate>
-  bool any_sibling(const EndpointState& endpoint, Predicate predicate) const;
+  bool any_sibling(const LiveEndpoint& endpoint, Predicate predicate) const;
   bool owes(base::Handle endpoint) const;  // an answer, for longer than is worth a thought
   bool surely_doubted(base::Handle endpoint) const;
   void ask_siblings();
-  bool requests_are_slow(const EndpointState& endpoint) const;
-  void compare(Trials& trials, const EndpointState& endpoint);
-  void move_one(const EndpointState& endpoint, bool sure, std::optional<lifecycle::RequestKind> of = {});
-  void follow_doubt(EndpointState& endpoint, const HealthNews& news);
+  bool requests_are_slow(const LiveEndpoint& endpoint) const;
+  void compare(Trials& trials, const LiveEndpoint& endpoint);
+  void move_one(const LiveEndpoint& endpoint, bool sure, std::optional<lifecycle::RequestKind> of = {});
+  void follow_doubt(LiveEndpoint& endpoint, const HealthNews& news);
 
   Core& core_;
   base::Timer timer_;
@@ -267,7 +267,7 @@ class HealthWatch {
   std::vector<Finding> inbox_;
   std::unordered_map<std::uint64_t, lifecycle::Verdict> book_;  // of endpoints that are, or were lately, not well
   bool probing_ = false;                                        // some of the book need it
-  base::SlotMap<Probe> probes_;
+  base::SlotMap<ProbeConnection> probes_;
   std::vector<Trials> trials_;
   std::vector<Waiting> waiting_;           // as of the last look
   std::vector<base::Handle> given_up_at_;  // endpoints that have said nothing since requests to them were given up

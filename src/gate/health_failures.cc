@@ -18,7 +18,7 @@ constexpr std::size_t siblings_max = 64;           // of a large backend, that a
 
 }  // namespace
 
-void HealthWatch::answered(EndpointState& endpoint, lifecycle::RequestKind kind, lifecycle::ClientKey key,
+void HealthWatch::answered(LiveEndpoint& endpoint, lifecycle::RequestKind kind, lifecycle::ClientKey key,
                            base::Duration taken, std::uint16_t status) {
   const base::Instant now = core_.reactor.now();
   endpoint.heard = now;
@@ -35,12 +35,12 @@ void HealthWatch::answered(EndpointState& endpoint, lifecycle::RequestKind kind,
   }
 }
 
-void HealthWatch::broke_off(EndpointState& endpoint, lifecycle::RequestKind kind, lifecycle::ClientKey key,
+void HealthWatch::broke_off(LiveEndpoint& endpoint, lifecycle::RequestKind kind, lifecycle::ClientKey key,
                             Cause cause) {
   note_failure(endpoint, endpoint.evidence.failed(kind, core_.reactor.now(), key), cause);
 }
 
-void HealthWatch::note_failure(EndpointState& endpoint, lifecycle::KindEvidence& row, Cause cause) {
+void HealthWatch::note_failure(LiveEndpoint& endpoint, lifecycle::KindEvidence& row, Cause cause) {
   const routes::FailuresModel& limits = core_.endpoints->view(endpoint.view).evidence.failures;
   if (!limits.on) return;
   if (row.failures_in_a_row > 1 && row.failures_in_a_row < limits.in_a_row) return;
@@ -58,11 +58,11 @@ void HealthWatch::note_failure(EndpointState& endpoint, lifecycle::KindEvidence&
   if (surprise >= failing_surprise) report({endpoint.identity, Finding::Kind::failing, cause});
 }
 
-lifecycle::AnswerCounts HealthWatch::siblings_of(const EndpointState& endpoint, lifecycle::RequestKind kind) const {
+lifecycle::AnswerCounts HealthWatch::siblings_of(const LiveEndpoint& endpoint, lifecycle::RequestKind kind) const {
   lifecycle::AnswerCounts sum;
   std::size_t asked = 0;
   for (const Handle handle : core_.endpoints->view(endpoint.view).endpoints) {
-    const EndpointState* other = core_.endpoints->find(handle);
+    const LiveEndpoint* other = core_.endpoints->find(handle);
     if (other == nullptr || other == &endpoint) continue;
     if (const lifecycle::KindEvidence* known = other->evidence.find(kind); known != nullptr) {
       sum.answers += known->counts.answers;

@@ -47,7 +47,7 @@ void HealthWatch::look_for_stalled(base::Instant now) {
     const BackendConnection& connection = *found;
     const auto facts = core_.reactor.tcp_facts(connection.socket);
     if (!facts || facts->unacknowledged == 0 || facts->timeouts == 0) continue;
-    const EndpointState* endpoint = core_.endpoints->find(connection.endpoint);
+    const LiveEndpoint* endpoint = core_.endpoints->find(connection.endpoint);
     if (endpoint == nullptr) continue;
     const routes::RetransmissionModel& limits = core_.endpoints->view(endpoint->view).evidence.retransmission;
     if (!limits.on) continue;

@@ -31,7 +31,7 @@ bool out_of_reach(const HealthNews& news) {
 }  // namespace
 
 // No answer to SYN yet. The peers are asked early, so that their answers are there when the attempt has failed.
-void HealthWatch::connect_slow(const EndpointState& endpoint) {
+void HealthWatch::connect_slow(const LiveEndpoint& endpoint) {
   const bool asked = std::ranges::find(reaches_, endpoint.self, &Reach::endpoint) != reaches_.end();
   if (asked || !core_.endpoints->view(endpoint.view).evidence.connect) return;
   const Siblings& siblings = core_.siblings;
@@ -43,14 +43,14 @@ void HealthWatch::connect_slow(const EndpointState& endpoint) {
 }
 
 void HealthWatch::ask_early(std::uint64_t identity) {
-  const EndpointState* endpoint = core_.endpoints->find_identity(identity);
+  const LiveEndpoint* endpoint = core_.endpoints->find_identity(identity);
   if (endpoint == nullptr) return;
   if (std::ranges::find(reaches_, endpoint->self, &Reach::endpoint) != reaches_.end()) return;
   reaches_.push_back({.endpoint = endpoint->self, .until = core_.reactor.now() + asked_early});
   ask_peers(endpoint->self);
 }
 
-void HealthWatch::follow_reach(const EndpointState& endpoint, const HealthNews& news) {
+void HealthWatch::follow_reach(const LiveEndpoint& endpoint, const HealthNews& news) {
   if (!core_.endpoints->view(endpoint.view).evidence.connect) return;
   const auto known = std::ranges::find(reaches_, endpoint.self, &Reach::endpoint);
   const bool asked = known != reaches_.end();
@@ -68,7 +68,7 @@ void HealthWatch::follow_reach(const EndpointState& endpoint, const HealthNews& 
 }
 
 bool HealthWatch::has_connections(Handle handle) const {
-  const EndpointState* endpoint = core_.endpoints->find(handle);
+  const LiveEndpoint* endpoint = core_.endpoints->find(handle);
   return endpoint != nullptr && endpoint->connections > 0;
 }
 
@@ -127,14 +127,14 @@ void HealthWatch::take_answer(Reach& reach, const BackendConnection& connection)
   const auto facts = core_.reactor.tcp_facts(connection.socket);
   if (!facts) return;
   const bool unacknowledged = facts->probes > 0 || facts->timeouts > 0;
-  const base::Duration patience = std::max(answer_min, 2 * facts->timeout);
+  const base::Duration limit = std::max(answer_min, 2 * facts->timeout);
   if (!unacknowledged && facts->silence < waited) reach.answered += 1;
-  if (unacknowledged && facts->silence >= patience && waited >= patience) reach.unanswered += 1;
-  if (waited < patience) reach.pending += 1;
+  if (unacknowledged && facts->silence >= limit && waited >= limit) reach.unanswered += 1;
+  if (waited < limit) reach.pending += 1;
 }
 
 void HealthWatch::weigh_answers(Reach& reach) {
-  const EndpointState* endpoint = core_.endpoints->find(reach.endpoint);
+  const LiveEndpoint* endpoint = core_.endpoints->find(reach.endpoint);
   if (endpoint == nullptr) return;
   delayed_ = delayed_ || reach.pending > 0;
   if (reach.pending > 0) return;

@@ -86,7 +86,7 @@ void HealthWatch::find_waiting() {
   core_.exchanges->for_each([&](Handle, const Exchange& exchange) {
     if (!exchange.waits_for_answer()) return;
     const Attempt& attempt = *exchange.attempt;
-    EndpointState* endpoint = core_.endpoints->find(attempt.endpoint);
+    LiveEndpoint* endpoint = core_.endpoints->find(attempt.endpoint);
     if (endpoint == nullptr) return;
     endpoint->order.waits(attempt.place);
     if (exchange.front == core_.witnesses) return;  // that it waits is what it told
@@ -100,7 +100,7 @@ void HealthWatch::find_waiting() {
         {endpoint->view, attempt.endpoint, exchange.request.kind, waited, attempt.asked < endpoint->heard});
   });
   for (const Handle handle : given_up_at_) {
-    EndpointState* endpoint = core_.endpoints->find(handle);
+    LiveEndpoint* endpoint = core_.endpoints->find(handle);
     if (endpoint == nullptr) continue;
     endpoint->evidence.settle(endpoint->heard, looked_at_);
     const routes::SilenceModel& limits = core_.endpoints->view(endpoint->view).evidence.silence;
@@ -111,7 +111,7 @@ void HealthWatch::find_waiting() {
     }
   }
   std::erase_if(given_up_at_, [this](Handle handle) {
-    const EndpointState* endpoint = core_.endpoints->find(handle);
+    const LiveEndpoint* endpoint = core_.endpoints->find(handle);
     return endpoint == nullptr || endpoint->evidence.given_up_unheard().empty();
   });
   std::ranges::sort(waiting_, [](const Waiting& a, const Waiting& b) { return a.before(b); });
@@ -120,7 +120,7 @@ void HealthWatch::find_waiting() {
 // It would have taken longer: that is known of it, and must not be lost. But where nothing at all has come since it was
 // asked, it may be that nothing will: until something does, the request counts as one that waits. Of an endpoint that
 // is doubted nothing is learned: it would look slow for having been dead.
-void HealthWatch::given_up(EndpointState& endpoint, lifecycle::RequestKind kind, base::Instant asked) {
+void HealthWatch::given_up(LiveEndpoint& endpoint, lifecycle::RequestKind kind, base::Instant asked) {
   if (endpoint.doubt != Doubt::none) return;
   const base::Instant now = core_.reactor.now();
   if (endpoint.heard >= asked) return endpoint.evidence.given_up(kind, now - asked, now);
@@ -135,7 +135,7 @@ void HealthWatch::ask_workers() {
     auto last = first;
     for (; last != waiting_.end() && last->same_kind(*first); ++last) {
       if (question.silent.size() == KindSurvey::silent_max) continue;
-      const EndpointState* endpoint = core_.endpoints->find(last->endpoint);
+      const LiveEndpoint* endpoint = core_.endpoints->find(last->endpoint);
       if (endpoint == nullptr) continue;
       question.backend_of = endpoint->identity;
       if (std::ranges::find(question.silent, endpoint->identity) == question.silent.end())
@@ -167,7 +167,7 @@ void HealthWatch::answer(std::size_t asker, std::span<const KindQuestion> questi
 void HealthWatch::take(std::size_t worker, std::vector<KindAnswer> answers) {
   for (const KindAnswer& answer : answers) {
     for (const KindReport::Endpoint& each : answer.report.silent) {
-      EndpointState* endpoint = each.concurrent ? core_.endpoints->find_identity(each.identity) : nullptr;
+      LiveEndpoint* endpoint = each.concurrent ? core_.endpoints->find_identity(each.identity) : nullptr;
       if (endpoint != nullptr) endpoint->order.told();
     }
   }
@@ -176,20 +176,20 @@ void HealthWatch::take(std::size_t worker, std::vector<KindAnswer> answers) {
 
 KindReport HealthWatch::report_on(const KindQuestion& question) const {
   KindReport report;
-  const EndpointState* any = core_.endpoints->find_identity(question.backend_of);
+  const LiveEndpoint* any = core_.endpoints->find_identity(question.backend_of);
   if (any == nullptr) return report;
   const BackendView& view = core_.endpoints->view(any->view);
   std::unordered_set<std::uint64_t> owing;
   for (const Waiting& each : waiting_) {
     const bool asked_about = each.view == any->view && each.kind == question.kind;
-    const EndpointState* endpoint = asked_about ? core_.endpoints->find(each.endpoint) : nullptr;
+    const LiveEndpoint* endpoint = asked_about ? core_.endpoints->find(each.endpoint) : nullptr;
     if (endpoint == nullptr || each.waited <= view.evidence.silence.after) continue;
     owing.insert(endpoint->identity);
     if (report.waits.size() < KindReport::waits_max)
       report.waits.push_back({.endpoint = endpoint->identity, .asked = looked_at_ - each.waited});
   }
   for (const Handle handle : view.endpoints) {
-    const EndpointState* endpoint = core_.endpoints->find(handle);
+    const LiveEndpoint* endpoint = core_.endpoints->find(handle);
     const KindEvidence* known = endpoint == nullptr ? nullptr : endpoint->evidence.find(question.kind);
     if (known != nullptr) report.times.add(known->times);
     if (endpoint != nullptr && std::ranges::find(question.silent, endpoint->identity) != question.silent.end()) {
@@ -206,11 +206,11 @@ KindReport HealthWatch::report_on(const KindQuestion& question) const {
 
 void HealthWatch::look_for_silent() {
   core_.exchanges->for_each([&](Handle, const Exchange& exchange) {
-    EndpointState* endpoint = core_.endpoints->find(exchange.endpoint());
+    LiveEndpoint* endpoint = core_.endpoints->find(exchange.endpoint());
     if (endpoint != nullptr) endpoint->heard = std::max(endpoint->heard, exchange.attempt->heard);
   });
   for (const Trials& trials : trials_) {
-    const EndpointState* endpoint = core_.endpoints->find(trials.endpoint);
+    const LiveEndpoint* endpoint = core_.endpoints->find(trials.endpoint);
     if (endpoint != nullptr && endpoint->heard > endpoint->silent_since)
       report({endpoint->identity, Finding::Kind::heard});
   }
@@ -227,7 +227,7 @@ void HealthWatch::look_for_silent() {
   for (const auto& [slot, each] : doubted_) {
     const bool long_waits = each.longest >= lifecycle::cold_patience;
     if (each.surprise < (long_waits ? worth_it_at_last : worth_a_trial)) continue;
-    const EndpointState* endpoint = core_.endpoints->find(each.endpoint);
+    const LiveEndpoint* endpoint = core_.endpoints->find(each.endpoint);
     if (endpoint == nullptr) continue;
     report({.identity = endpoint->identity, .kind = Finding::Kind::silent, .surprise = each.surprise});
   }
@@ -242,12 +242,12 @@ std::vector<HealthWatch::Waiting> HealthWatch::on_all_workers(std::span<const Wa
   const KindReport* others = survey_.find(first.view, first.kind);
   if (others != nullptr) {
     for (Waiting& each : all) {
-      const EndpointState* endpoint = core_.endpoints->find(each.endpoint);
+      const LiveEndpoint* endpoint = core_.endpoints->find(each.endpoint);
       const KindReport::Endpoint* there = endpoint == nullptr ? nullptr : others->find(endpoint->identity);
       each.overtaken = each.overtaken || (there != nullptr && looked_at_ - each.waited < there->heard);
     }
     for (const KindReport::Wait& wait : others->waits) {
-      const EndpointState* endpoint = core_.endpoints->find_identity(wait.endpoint);
+      const LiveEndpoint* endpoint = core_.endpoints->find_identity(wait.endpoint);
       if (endpoint != nullptr && endpoint->view == first.view)
         all.push_back({first.view, endpoint->self, first.kind, looked_at_ - wait.asked, wait.asked < endpoint->heard});
     }
@@ -276,7 +276,7 @@ void HealthWatch::weigh_kind(std::span<const Waiting> kind) {
   for (const Waiting& each : kind) {
     const auto [found, added] = weights.try_emplace(each.endpoint.slot);
     Weight& weight = found->second;
-    const EndpointState* endpoint = core_.endpoints->find(each.endpoint);
+    const LiveEndpoint* endpoint = core_.endpoints->find(each.endpoint);
     if (added && endpoint != nullptr) {
       base::Instant heard = endpoint->heard;
       if (const KindEvidence* known = endpoint->evidence.find(each.kind); known != nullptr) weight.own = known->times;
@@ -318,13 +318,13 @@ base::Instant HealthWatch::answered_elsewhere(const BackendView& view, std::span
   for (const Waiting& each : kind) {
     if (each.overtaken) continue;
     owing.push_back(each.endpoint.slot);
-    const EndpointState* endpoint = core_.endpoints->find(each.endpoint);
+    const LiveEndpoint* endpoint = core_.endpoints->find(each.endpoint);
     asked_about_all = asked_about_all && endpoint != nullptr && others->find(endpoint->identity) != nullptr;
   }
   std::ranges::sort(owing);
   base::Instant last = asked_about_all ? others->answered : base::Instant{};
   for (const Handle handle : view.endpoints) {
-    const EndpointState* endpoint = core_.endpoints->find(handle);
+    const LiveEndpoint* endpoint = core_.endpoints->find(handle);
     const KindEvidence* known = endpoint == nullptr ? nullptr : endpoint->evidence.find(kind.front().kind);
     if (known != nullptr && !std::ranges::binary_search(owing, handle.slot)) last = std::max(last, known->asked_latest);
   }
@@ -334,7 +334,7 @@ base::Instant HealthWatch::answered_elsewhere(const BackendView& view, std::span
 AnswerTimes HealthWatch::times_here(Handle view, lifecycle::RequestKind kind) const {
   AnswerTimes sum;
   for (const Handle handle : core_.endpoints->view(view).endpoints) {
-    const EndpointState* endpoint = core_.endpoints->find(handle);
+    const LiveEndpoint* endpoint = core_.endpoints->find(handle);
     const KindEvidence* known = endpoint == nullptr ? nullptr : endpoint->evidence.find(kind);
     if (known != nullptr) sum.add(known->times);
   }
@@ -344,7 +344,7 @@ AnswerTimes HealthWatch::times_here(Handle view, lifecycle::RequestKind kind) co
 AnswerTimes HealthWatch::times_of_all_kinds(Handle view) const {
   AnswerTimes sum;
   for (const Handle handle : core_.endpoints->view(view).endpoints) {
-    const EndpointState* endpoint = core_.endpoints->find(handle);
+    const LiveEndpoint* endpoint = core_.endpoints->find(handle);
     if (endpoint != nullptr) sum.add(endpoint->evidence.times());
   }
   return sum;
@@ -356,12 +356,12 @@ AnswerTimes HealthWatch::times_of(Handle view, lifecycle::RequestKind kind) {
   return sum;
 }
 
-void HealthWatch::forget_doubt(EndpointState& endpoint) {
+void HealthWatch::forget_doubt(LiveEndpoint& endpoint) {
   endpoint.doubt = Doubt::none;
   std::erase_if(trials_, [&](const Trials& trials) { return trials.endpoint == endpoint.self; });
 }
 
-void HealthWatch::follow_doubt(EndpointState& endpoint, const HealthNews& news) {
+void HealthWatch::follow_doubt(LiveEndpoint& endpoint, const HealthNews& news) {
   const Doubt doubt = news.doubt;
   const Doubt before = std::exchange(endpoint.doubt, doubt);
   endpoint.siblings_answer = news.siblings_answer;
@@ -387,7 +387,7 @@ void HealthWatch::follow_doubt(EndpointState& endpoint, const HealthNews& news) 
   endpoint.survived_until = now + remembered;
 }
 
-std::optional<TrialPlan> HealthWatch::plan_trial(const EndpointState& endpoint, lifecycle::RequestKind kind) {
+std::optional<TrialPlan> HealthWatch::plan_trial(const LiveEndpoint& endpoint, lifecycle::RequestKind kind) {
   const AnswerTimes known = times_of(endpoint.view, kind);
   if (known.answers() < lifecycle::answers_min) {
     survey_.want({.view = endpoint.view, .backend_of = endpoint.identity, .kind = kind, .silent = {endpoint.identity}},
@@ -404,7 +404,7 @@ std::optional<HealthWatch::Trial> HealthWatch::trial(Handle view_handle, lifecyc
   const BackendView& view = core_.endpoints->view(view_handle);
   std::optional<std::optional<TrialPlan>> planned;  // the same for all of them
   for (Trials& trials : trials_) {
-    EndpointState* endpoint = core_.endpoints->find(trials.endpoint);
+    LiveEndpoint* endpoint = core_.endpoints->find(trials.endpoint);
     if (endpoint == nullptr || endpoint->view != view_handle || endpoint->draining() || now < trials.next) continue;
     if (endpoint->weight == 0 || !view.evidence.silence.on) continue;  // no new work, or no trials, said the operator
     if (endpoint->health == lifecycle::Health::down) continue;         // checks or probes ask it
@@ -431,23 +431,23 @@ std::optional<HealthWatch::Trial> HealthWatch::trial(Handle view_handle, lifecyc
 }
 
 template <class Predicate>
-bool HealthWatch::any_sibling(const EndpointState& endpoint, Predicate predicate) const {
+bool HealthWatch::any_sibling(const LiveEndpoint& endpoint, Predicate predicate) const {
   const BackendView& view = core_.endpoints->view(endpoint.view);
   return std::ranges::any_of(view.endpoints, [&](Handle handle) {
-    const EndpointState* sibling = core_.endpoints->find(handle);
+    const LiveEndpoint* sibling = core_.endpoints->find(handle);
     return sibling != nullptr && sibling != &endpoint && predicate(*sibling);
   });
 }
 
 bool HealthWatch::others_answer(Handle handle, base::Instant asked) const {
-  const EndpointState* endpoint = core_.endpoints->find(handle);
-  return endpoint != nullptr && any_sibling(*endpoint, [asked](const EndpointState& sibling) {
+  const LiveEndpoint* endpoint = core_.endpoints->find(handle);
+  return endpoint != nullptr && any_sibling(*endpoint, [asked](const LiveEndpoint& sibling) {
            return sibling.evidence.asked_latest() >= asked;
          });
 }
 
 void HealthWatch::trial_failed(Handle handle, const TrialPlan& plan) {
-  EndpointState* endpoint = core_.endpoints->find(handle);
+  LiveEndpoint* endpoint = core_.endpoints->find(handle);
   if (endpoint == nullptr) return;  // a request that was compared may outlive it
   endpoint->tally.trials_failed += 1;
   report({.identity = endpoint->identity, .kind = Finding::Kind::trial_failed, .surprise = plan.surprise});
@@ -482,7 +482,7 @@ void HealthWatch::relieve() {
   std::erase_if(trials_, [this](const Trials& trials) { return core_.endpoints->find(trials.endpoint) == nullptr; });
   std::vector<Handle> confirmed;
   for (Trials& trials : trials_) {
-    const EndpointState* endpoint = core_.endpoints->find(trials.endpoint);
+    const LiveEndpoint* endpoint = core_.endpoints->find(trials.endpoint);
     if (endpoint == nullptr || !core_.endpoints->view(endpoint->view).evidence.silence.on) continue;
     if (endpoint->doubt == Doubt::doubted) {
       compare(trials, *endpoint);
@@ -492,7 +492,7 @@ void HealthWatch::relieve() {
     if (silent && endpoint->heard <= endpoint->confirmed_at) confirmed.push_back(trials.endpoint);
   }
   for (const Handle handle : confirmed) {
-    if (const EndpointState* endpoint = core_.endpoints->find(handle); endpoint != nullptr) relieve(*endpoint);
+    if (const LiveEndpoint* endpoint = core_.endpoints->find(handle); endpoint != nullptr) relieve(*endpoint);
   }
 }
 
@@ -504,7 +504,7 @@ bool HealthWatch::surely_doubted(Handle endpoint) const {
 
 // Two requests that have left a silent endpoint are not answered where they went either: perhaps they are slow
 // themselves, and block one endpoint that handles one at a time after another. Such endpoints get no trial meanwhile.
-bool HealthWatch::requests_are_slow(const EndpointState& endpoint) const {
+bool HealthWatch::requests_are_slow(const LiveEndpoint& endpoint) const {
   const auto found = slow_elsewhere_.find(endpoint.view.slot);
   return !endpoint.order.concurrent() && found != slow_elsewhere_.end() && found->second >= slow_elsewhere_max;
 }
@@ -513,11 +513,11 @@ bool HealthWatch::requests_are_slow(const EndpointState& endpoint) const {
 // waits there is asked elsewhere, so that there is something to compare with.
 void HealthWatch::ask_siblings() {
   for (const auto& [handle, kind] : unasked_) {
-    EndpointState* endpoint = core_.endpoints->find(handle);
+    LiveEndpoint* endpoint = core_.endpoints->find(handle);
     if (endpoint == nullptr || endpoint->doubt != Doubt::none) continue;
     if (looked_at_ < endpoint->siblings_asked + siblings_interval) continue;
     // What they have just been asked will tell as much.
-    const auto asked = [this](const EndpointState& sibling) { return asked_lately_.contains(sibling.self.slot); };
+    const auto asked = [this](const LiveEndpoint& sibling) { return asked_lately_.contains(sibling.self.slot); };
     if (any_sibling(*endpoint, asked)) continue;
     endpoint->siblings_asked = looked_at_;
     move_one(*endpoint, true, kind);
@@ -526,7 +526,7 @@ void HealthWatch::ask_siblings() {
 
 // No request comes that it could be tried with: perhaps all clients wait for it. One of theirs that is overdue and can
 // be repeated is asked elsewhere. If the answer comes as soon as usual, that is as good as a trial.
-void HealthWatch::compare(Trials& trials, const EndpointState& endpoint) {
+void HealthWatch::compare(Trials& trials, const LiveEndpoint& endpoint) {
   std::erase_if(trials.until, [this](base::Instant until) { return until <= looked_at_; });
   if (looked_at_ < trials.compare_at || !trials.until.empty() || requests_are_slow(endpoint)) return;
   // No trial may come where it drains, or where what waits there is all that it may have.
@@ -538,7 +538,7 @@ void HealthWatch::compare(Trials& trials, const EndpointState& endpoint) {
 
 // The last that came: one that handles requests one after another may work on the first, for as long as that takes.
 // `sure`: also one that is not overdue for its kind.
-void HealthWatch::move_one(const EndpointState& endpoint, bool sure, std::optional<lifecycle::RequestKind> of) {
+void HealthWatch::move_one(const LiveEndpoint& endpoint, bool sure, std::optional<lifecycle::RequestKind> of) {
   const Handle self = endpoint.self;  // it may leave for good with its last request
   const BackendView& view = core_.endpoints->view(endpoint.view);
   KnownTimes times(*this, endpoint.view);
@@ -571,7 +571,7 @@ void HealthWatch::move_one(const EndpointState& endpoint, bool sure, std::option
 
 // What can be repeated leaves a confirmed silence if it is overdue for its kind. A request that is slow by nature
 // stays, and the longer nothing at all comes, the less is taken for slow.
-void HealthWatch::relieve(const EndpointState& endpoint) {
+void HealthWatch::relieve(const LiveEndpoint& endpoint) {
   const Handle self = endpoint.self;
   const BackendView& view = core_.endpoints->view(endpoint.view);
   const base::Duration silence = looked_at_ - endpoint.silent_since;
@@ -599,11 +599,11 @@ void HealthWatch::relieve(const EndpointState& endpoint) {
 
 // Where all are silent another one is no better. It is if it has answered what was asked later than what waits here, or
 // if it lets nothing wait.
-bool HealthWatch::another_may_answer(const EndpointState& endpoint, base::Instant asked) const {
+bool HealthWatch::another_may_answer(const LiveEndpoint& endpoint, base::Instant asked) const {
   const auto known = doubted_.find(endpoint.self.slot);
   const bool compared = known != doubted_.end() && known->second.endpoint == endpoint.self;
   if (compared || endpoint.siblings_answer) return true;
-  return any_sibling(endpoint, [&](const EndpointState& sibling) {
+  return any_sibling(endpoint, [&](const LiveEndpoint& sibling) {
     return sibling.evidence.asked_latest() >= asked || !owes(sibling.self);
   });
 }
@@ -616,7 +616,7 @@ bool HealthWatch::owes(Handle endpoint) const {
 base::Duration HealthWatch::survived_by(const BackendView& view) const {
   base::Duration longest{};
   for (const Handle handle : view.endpoints) {
-    const EndpointState* endpoint = core_.endpoints->find(handle);
+    const LiveEndpoint* endpoint = core_.endpoints->find(handle);
     const bool lately = endpoint != nullptr && looked_at_ < endpoint->survived_until;
     if (lately) longest = std::max(longest, endpoint->survived);
   }
@@ -634,7 +634,7 @@ base::Instant HealthWatch::first_asked(Handle endpoint) const {
 
 // One that had left the list is gone with its last request, and so is who would want to know.
 void HealthWatch::relieved(Handle handle, std::uint32_t moved) {
-  EndpointState* endpoint = core_.endpoints->find(handle);
+  LiveEndpoint* endpoint = core_.endpoints->find(handle);
   if (moved == 0 || endpoint == nullptr) return;
   endpoint->tally.moved += moved;
   if (!core_.on_relief) return;

@@ -41,7 +41,7 @@ void HeldRequests::hold(Exchange& exchange) {
     return core_.exchanges->finish(exchange, Cause::queue_full);
   }
   const bool crowded = std::any_of(view.endpoints.begin(), view.endpoints.end(), [this](Handle handle) {
-    const EndpointState* endpoint = core_.endpoints->find(handle);
+    const LiveEndpoint* endpoint = core_.endpoints->find(handle);
     return endpoint != nullptr && endpoint->standing() != Standing::unavailable;
   });
   if (crowded && failure == Cause::backend_empty) failure = Cause::queue_timeout;

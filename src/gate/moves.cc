@@ -29,7 +29,7 @@ bool Moves::could_serve(const Exchange& exchange, Handle but) {
   const std::vector<Handle>& all = core_.endpoints->view_of(exchange).endpoints;
   const std::vector<Handle>& tried = exchange.tries.tried;
   return std::any_of(all.begin(), all.end(), [&](Handle handle) {
-    const EndpointState* endpoint = core_.endpoints->find(handle);
+    const LiveEndpoint* endpoint = core_.endpoints->find(handle);
     return endpoint != nullptr && handle != but && std::find(tried.begin(), tried.end(), handle) == tried.end() &&
            endpoint->weight > 0 && endpoint->standing() <= Standing::leaving && core_.endpoints->has_room(*endpoint);
   });
@@ -37,7 +37,7 @@ bool Moves::could_serve(const Exchange& exchange, Handle but) {
 
 void Moves::move_on(Exchange& exchange) {
   Attempt& attempt = *exchange.attempt;
-  const EndpointState* endpoint = core_.endpoints->find(attempt.endpoint);
+  const LiveEndpoint* endpoint = core_.endpoints->find(attempt.endpoint);
   // No answer to SYN. A handshake, of TLS or HTTP/2, that takes its time says nothing about the host.
   if (endpoint != nullptr && attempt.back->unanswered(attempt.end)) core_.health->connect_slow(*endpoint);
   if (!could_serve(exchange, attempt.endpoint)) return core_.deadlines->wait_for_connection(exchange);
@@ -103,7 +103,7 @@ void Moves::note_comparison(Exchange& exchange) {
 // Of one that moves the next endpoint tells.
 void Moves::note_given_up(const Exchange& exchange) {
   if (!exchange.waits_for_answer()) return;
-  EndpointState* endpoint = core_.endpoints->find(exchange.endpoint());
+  LiveEndpoint* endpoint = core_.endpoints->find(exchange.endpoint());
   if (endpoint != nullptr) core_.health->given_up(*endpoint, exchange.request.kind, exchange.attempt->asked);
 }
 
@@ -117,13 +117,13 @@ void Moves::fail_trial(Exchange& exchange) {
   const bool proven = connecting || core_.health->others_answer(endpoint, exchange.attempt->began);
   if (proven) core_.health->trial_failed(endpoint, plan);
   if (connecting ? !could_serve(exchange, endpoint) : !may_move(exchange)) return core_.deadlines->end_trial(exchange);
-  if (EndpointState* silent = core_.endpoints->find(endpoint); silent != nullptr) silent->tally.moved += 1;
+  if (LiveEndpoint* silent = core_.endpoints->find(endpoint); silent != nullptr) silent->tally.moved += 1;
   move_away(exchange, Leaves::witness);
   if (!proven) compare_next(self, endpoint, plan);
 }
 
 std::uint32_t Moves::end_work(Handle endpoint, Cause cause) {
-  const EndpointState* state = core_.endpoints->find(endpoint);
+  const LiveEndpoint* state = core_.endpoints->find(endpoint);
   const bool silent = state != nullptr && state->doubt != lifecycle::Doubt::none && cause == Cause::drain_deadline;
   std::uint32_t cut = 0;
   const std::vector<Handle> all =

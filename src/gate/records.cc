@@ -76,7 +76,7 @@ void Records::ended(const Exchange& exchange, Cause cause) {
 }
 
 void Records::record(const Exchange& exchange, const ClientConnection& client, Cause cause) {
-  EndpointState* endpoint = core_.endpoints->find(exchange.endpoint());
+  LiveEndpoint* endpoint = core_.endpoints->find(exchange.endpoint());
   const Account& account = exchange.account;
   observe::ExchangeRecord record;
   record.listener = client.listener->label;
@@ -100,7 +100,7 @@ void Records::record(const Exchange& exchange, const ClientConnection& client, C
   if (!logs()) return;
 
   if (endpoint == nullptr) {
-    if (const EndpointState* last = core_.endpoints->find(exchange.tries.last_endpoint)) {
+    if (const LiveEndpoint* last = core_.endpoints->find(exchange.tries.last_endpoint)) {
       record.endpoint = last->label;
       record.endpoint_address = last->address;
       record.until_backend = base::Duration{-1};  // it got nothing: no connection to it came about

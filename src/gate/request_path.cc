@@ -148,7 +148,7 @@ void RequestPath::sent(Exchange& exchange) {
   if (exchange.request.whole()) {
     core_.exchanges->step(exchange, attempt.life, AttemptEvent::sent);
     attempt.asked = core_.reactor.now();
-    if (const EndpointState* endpoint = core_.endpoints->find(attempt.endpoint); endpoint != nullptr)
+    if (const LiveEndpoint* endpoint = core_.endpoints->find(attempt.endpoint); endpoint != nullptr)
       attempt.place = endpoint->order.place(endpoint->active);
     exchange.front->receive(exchange.client, Receive::watchful);
     return core_.deadlines->moved(exchange);

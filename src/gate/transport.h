@@ -50,9 +50,9 @@ struct Transport {
   using Status = wire::TlsSession::Status;
   struct Received {
     Status status = Status::open;
-    base::Cause cause = base::Cause::completed;  // of a failure
-    bool secured = false;                        // these bytes have completed the handshake
-    std::size_t replied = 0;                     // bytes that TLS itself has sent
+    base::Cause cause = base::Cause::none;  // of a failure
+    bool secured = false;                   // these bytes have completed the handshake
+    std::size_t replied = 0;                // bytes that TLS itself has sent
   };
   enum class Replies : std::uint8_t { sent, dropped };  // dropped: our half is finished, and nothing may follow it
 

@@ -13,13 +13,13 @@ using base::Handle;
 // A draining endpoint is not kept waiting for an answer that nobody needs, a full one has no room for it, and an old
 // write must not be carried out after a newer one that went elsewhere.
 void Witnesses::take_over(Exchange& exchange) {
-  EndpointState* endpoint = core_.endpoints->find(exchange.endpoint());
+  LiveEndpoint* endpoint = core_.endpoints->find(exchange.endpoint());
   const bool harmless = wire::safe(exchange.request.method) && !exchange.request.upgrades() && !core_.stopping;
   if (!harmless || endpoint == nullptr || endpoint->draining() || core_.endpoints->full(*endpoint)) return;
   begin(exchange, *endpoint);
 }
 
-void Witnesses::begin(Exchange& original, EndpointState& endpoint) {
+void Witnesses::begin(Exchange& original, LiveEndpoint& endpoint) {
   Exchange& witness = core_.exchanges->add(*this, {}, original.snapshot);
   witness.route = original.route;
   witness.backend_index = original.backend_index;

@@ -13,7 +13,7 @@
 
 namespace ebb::gate {
 
-struct EndpointState;
+struct LiveEndpoint;
 
 class Witnesses final : public Nobody {
  public:
@@ -41,7 +41,7 @@ class Witnesses final : public Nobody {
   struct Witness {
     base::Handle endpoint, exchange;
   };
-  void begin(Exchange& original, EndpointState& endpoint);
+  void begin(Exchange& original, LiveEndpoint& endpoint);
 
   Core& core_;
   std::vector<Witness> all_;

@@ -105,7 +105,7 @@ observe::SocketHistory Worker::tell(const observe::Claim& claim) {
   const base::Instant now = core_.reactor.now();
   observe::SocketHistory told;
   if (claim.opened != base::Instant{}) told.age = now - claim.opened;
-  const auto add_endpoint = [&](const EndpointState* endpoint) {
+  const auto add_endpoint = [&](const LiveEndpoint* endpoint) {
     if (endpoint == nullptr) return;
     told.whose = endpoints_.view(endpoint->view).name + "/" + std::string(core_.labels.text(endpoint->label));
     told.peer = endpoint->address;

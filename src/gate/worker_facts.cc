@@ -18,7 +18,7 @@ std::vector<ConnectionFacts> Worker::connection_facts(const ConnectionFilter& fi
     if (exchange.backend_index != routes::no_backend) {
       facts.backend = exchange.snapshot->model().backends[exchange.backend_index].name;
     }
-    if (const EndpointState* const endpoint = endpoints_.find(exchange.endpoint())) {
+    if (const LiveEndpoint* const endpoint = endpoints_.find(exchange.endpoint())) {
       facts.endpoint = core_.labels.text(endpoint->label);
       facts.address = endpoint->address;
     }
@@ -45,7 +45,7 @@ std::vector<ConnectionFacts> Worker::connection_facts(const ConnectionFilter& fi
 }
 
 void Worker::end_work(std::uint64_t identity) {
-  const EndpointState* const endpoint = endpoints_.find_identity(identity);
+  const LiveEndpoint* const endpoint = endpoints_.find_identity(identity);
   if (endpoint != nullptr) endpoints_.end_work(endpoint->self, base::Cause::operator_ended);
 }
 

@@ -73,7 +73,7 @@ struct EndpointFactsOfLife {
   Membership membership = Membership::present;
   Wish wish = Wish::ready;
   Health health = Health::up;
-  base::Cause why = base::Cause::completed;  // of `suspect` and `down`
+  base::Cause why = base::Cause::none;  // of `suspect` and `down`
 };
 
 // Nothing listens there, or nothing can be reached: a request would only fail. What merely fails its checks is used

@@ -13,19 +13,19 @@ struct SilenceLimits {
 
 class Silence {
  public:
-  enum class Verdict : std::uint8_t { alive, ask, dead };
+  enum class Sign : std::uint8_t { alive, ask, dead };
 
   constexpr void heard(base::Instant now) {
     heard_ = now;
     asked_ = told_ = false;
   }
   // Asks at most once per silence; every byte of the peer is an answer.
-  constexpr Verdict look(base::Instant now, const SilenceLimits& limits) {
-    if (asked_) return now - asked_at_ >= limits.to_answer ? Verdict::dead : Verdict::alive;
-    if (now - heard_ < limits.before_ping) return Verdict::alive;
+  constexpr Sign look(base::Instant now, const SilenceLimits& limits) {
+    if (asked_) return now - asked_at_ >= limits.to_answer ? Sign::dead : Sign::alive;
+    if (now - heard_ < limits.before_ping) return Sign::alive;
     asked_ = true;
     asked_at_ = now;
-    return Verdict::ask;
+    return Sign::ask;
   }
   // It has not answered, and that is not taken for its death: it is given the same time again.
   constexpr void wait_on(base::Instant now) {

@@ -292,7 +292,7 @@ class Verdict {
   std::uint32_t trials_failed_ = 0;
   base::Instant doubt_until_{};
   base::Instant silent_again_at_{};
-  base::Cause why_ = base::Cause::completed;
+  base::Cause why_ = base::Cause::none;
   bool ejected_ = false;
   bool failing_checks_ = false;
   std::uint32_t ejections_ = 0;

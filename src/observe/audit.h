@@ -87,7 +87,7 @@ struct Claim {
   int descriptor = -1;  // of `without_socket`: none
   ClaimKind kind = ClaimKind::own;
   Flaw flaw = Flaw::none;
-  base::Cause failure = base::Cause::completed;  // of its socket
+  base::Cause failure = base::Cause::none;  // of its socket
   std::uint32_t room = 0;
   std::uint64_t inode = 0;  // 0: any will do
   base::Handle socket{};

@@ -212,7 +212,7 @@ SocketHistory SelfAudit::ask(const Claim& claim) {
 void SelfAudit::tell_of(const FoundDifference& found) {
   const Difference& difference = found.difference;
   const std::optional<Claim>& held = found.last_held;
-  const bool failed = held && held->failure != base::Cause::completed;
+  const bool failed = held && held->failure != base::Cause::none;
   const base::Duration age = found.history.age;
   events_.error("audit_difference", {{"difference", facts(difference.kind).name},
                                      {"meaning", facts(difference.kind).words},

@@ -24,7 +24,7 @@ struct Holding {
   };
   int descriptor = -1;
   Kind kind = Kind::own;
-  base::Cause failure = base::Cause::completed;
+  base::Cause failure = base::Cause::none;
   std::uint64_t inode = 0;  // of the object behind it, as it was at the first look; 0: not known, or of no matter
   base::Handle socket{};
   base::Owner owner{};

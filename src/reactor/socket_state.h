@@ -34,8 +34,8 @@ struct SocketState {
   Output output = Output::open;
   Receive mode = Receive::paused;
   bool owes_drained = false;
-  bool end_told = false;                        // by on_end_in_sight()
-  base::Error failure{base::Cause::completed};  // of a send, until it is reported
+  bool end_told = false;                   // by on_end_in_sight()
+  base::Error failure{base::Cause::none};  // of a send, until it is reported
   base::Chain output_bytes;
   base::Instant output_moved{};              // see base::Backlog
   std::unique_ptr<Linger> linger;            // once its handler has closed it
@@ -46,7 +46,7 @@ struct SocketState {
 
   int fd() const { return descriptor.get(); }
   bool closed_by_handler() const { return phase > Phase::failed; }
-  bool has_failure() const { return failure.cause != base::Cause::completed; }
+  bool has_failure() const { return failure.cause != base::Cause::none; }
   bool usable() const { return phase == Phase::open && !has_failure(); }
   // Behind finish() nothing goes out: TLS may still want to (an alert about what the peer sends to the end).
   bool takes_output() const { return usable() && output == Output::open; }

@@ -16,7 +16,7 @@ namespace ebb::serve {
 
 class Protocol {
  public:
-  // For what a connection waits: each has a time of its own (Patience).
+  // For what a connection waits: each has a time of its own (TimeLimits).
   enum class Waiting : std::uint8_t {
     request,          // for the next one, or for all of it
     rest_of_request,  // for the rest, where a request that has begun has more time than the next one has to begin

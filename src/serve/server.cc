@@ -86,7 +86,7 @@ void Server::on_accepted(base::Owner owner, reactor::SocketId socket, const base
   one.timer.set_owner(one.owner);
   reactor_.adopt(socket, one.owner);
   reactor_.receive(socket, one.receiving);
-  arm(one, leaving_ ? place.service.patience.part : place.service.patience.first);
+  arm(one, leaving_ ? place.service.times.part : place.service.times.first);
   if (place.service.tls == nullptr) return open(one, Event::plain);
   if (place.service.plain_too) return;
   one.tls.emplace(*place.service.tls);
@@ -300,7 +300,7 @@ void Server::settle(Connection& one, bool heard) {
   const bool moves = heard && now.waiting == Waiting::tunnel && !now.stuck;
   if (now == one.armed && !moves && !leaving_) return;
   one.armed = now;
-  arm(one, patience_of(one, now));
+  arm(one, time_for(one, now));
 }
 
 void Server::listen_or_pause(Connection& one) {
@@ -310,35 +310,35 @@ void Server::listen_or_pause(Connection& one) {
   if (std::exchange(one.receiving, wanted) != wanted) reactor_.receive(one.socket, wanted);
 }
 
-base::Duration Server::patience_of(const Connection& one, const Armed& with) const {
-  const Patience& patience = one.offered.service.patience;
-  if (with.stuck) return patience.write;
+base::Duration Server::time_for(const Connection& one, const Armed& with) const {
+  const TimeLimits& times = one.offered.service.times;
+  if (with.stuck) return times.write;
   switch (with.waiting) {
-    case Waiting::request: return leaving_ ? patience.part : with.turn == 0 ? patience.first : patience.request;
-    case Waiting::rest_of_request: return patience.rest_of_request;
-    case Waiting::work: return patience.work;
-    case Waiting::tunnel: return leaving_ ? patience.part : patience.tunnel;
+    case Waiting::request: return leaving_ ? times.part : with.turn == 0 ? times.first : times.request;
+    case Waiting::rest_of_request: return times.rest_of_request;
+    case Waiting::work: return times.work;
+    case Waiting::tunnel: return leaving_ ? times.part : times.tunnel;
     case Waiting::nothing: break;
   }
-  return patience.part;
+  return times.part;
 }
 
 void Server::part(Connection& one) {
-  const Patience& patience = one.offered.service.patience;
+  const TimeLimits& times = one.offered.service.times;
   if (one.tls && one.tls->handshake_done() && one.life.is(State::open)) {
     base::Chain cipher;
     one.tls->close_notify(reactor_.blocks(), cipher);
     if (!cipher.empty()) reactor_.send(one.socket, std::move(cipher));
   }
   if (one.input_finished) return close(one, CloseMode::flush);
-  if (patience.part == base::Duration::zero()) return close(one, CloseMode::drop);
+  if (times.part == base::Duration::zero()) return close(one, CloseMode::drop);
   step(one, Event::last);
   if (one.life.ended()) return;
   reactor_.finish(one.socket);
   if (std::exchange(one.receiving, Receive::watchful) != Receive::watchful) {
     reactor_.receive(one.socket, Receive::watchful);
   }
-  arm(one, patience.part);
+  arm(one, times.part);
 }
 
 void Server::step(Connection& one, Event event) {

@@ -28,7 +28,7 @@ struct Budget {
   std::size_t reserve = 0;          // beyond `connections`: these are told that they are (Arrival)
 };
 
-struct Patience {
+struct TimeLimits {
   base::Duration first = std::chrono::seconds{10};    // from accept to the first request
   base::Duration request = std::chrono::seconds{10};  // from an answer to the next request
   base::Duration rest_of_request = std::chrono::seconds{10};
@@ -69,7 +69,7 @@ struct Service {
   std::shared_ptr<const wire::ServerContext> tls = {};  // null: plain
   bool plain_too = false;  // a client that does not begin with a handshake is served without TLS
   Budget budget = {};
-  Patience patience = {};
+  TimeLimits times = {};
   // While the client has sent half a TLS message, nothing can be sent to it.
   std::size_t held_max = SIZE_MAX;               // bytes of answers that wait for the rest
   std::size_t kept_max = std::size_t{72} << 10;  // bytes of further requests behind it
@@ -171,7 +171,7 @@ class Server final : public reactor::Handler {
   void listen_or_pause(Connection& one);
   bool stuck(const Connection& one) const;
   Waiting waiting_of(const Connection& one) const;
-  base::Duration patience_of(const Connection& one, const Armed& with) const;
+  base::Duration time_for(const Connection& one, const Armed& with) const;
   void part(Connection& one);
   void step(Connection& one, Event event);
   void arm(Connection& one, base::Duration delay);

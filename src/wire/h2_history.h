@@ -14,27 +14,27 @@ namespace ebb::wire {
 
 class H2History {
  public:
-  enum class Verdict : std::uint8_t {
+  enum class Fate : std::uint8_t {
     possible,
     ended,        // the client had ended its half, by END_STREAM or RST_STREAM
     passed_over,  // a higher id came first
   };
 
-  Verdict take(const FrameHeader& frame) {
+  Fate take(const FrameHeader& frame) {
     switch (frame.type) {
       case FrameType::headers:
         if (frame.stream > highest_) {
           open(frame.stream);
         } else if (was_passed_over(frame.stream)) {
-          return Verdict::passed_over;
+          return Fate::passed_over;
         }
         [[fallthrough]];
       case FrameType::data:
-        if (has_ended(frame.stream)) return Verdict::ended;
+        if (has_ended(frame.stream)) return Fate::ended;
         if (frame.ends_stream()) end(frame.stream);
-        return Verdict::possible;
-      case FrameType::reset: end(frame.stream); return Verdict::possible;
-      default: return Verdict::possible;
+        return Fate::possible;
+      case FrameType::reset: end(frame.stream); return Fate::possible;
+      default: return Fate::possible;
     }
   }
 

@@ -113,12 +113,12 @@ void H2Session::State::find_broken_rule(const FrameHeader& header, Admission& ad
   }
   if (role == Role::client) return;
   switch (history.take(header)) {
-    case H2History::Verdict::possible: return;
-    case H2History::Verdict::ended:
+    case H2History::Fate::possible: return;
+    case H2History::Fate::ended:
       admission.broken = "frame on a stream that the client had ended";
       admission.code = NGHTTP2_STREAM_CLOSED;
       return;
-    case H2History::Verdict::passed_over:
+    case H2History::Fate::passed_over:
       admission.broken = "stream with a lower id than one before it";
       admission.code = NGHTTP2_PROTOCOL_ERROR;
       return;

@@ -122,7 +122,7 @@ struct H2Session::State {
   Status status = Status::open;
   H2Limits limits;
   H2Listener& listener;
-  base::Cause cause = base::Cause::completed;
+  base::Cause cause = base::Cause::none;
   std::string why;
 
   boost::unordered_flat_map<StreamId, std::unique_ptr<H2Stream>> streams;

@@ -74,7 +74,7 @@ struct TlsSession::State {
   std::unique_ptr<const PeerCertificate> peer;
   std::unique_ptr<base::Chain> held;  // plaintext that waits for the end of the peer's message
   const char* why = "";
-  base::Cause cause = base::Cause::completed;
+  base::Cause cause = base::Cause::none;
   Status status = Status::open;
   bool done = false;  // the handshake, once and for all: what OpenSSL calls its end is undone by each later message
 };

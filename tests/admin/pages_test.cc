@@ -40,7 +40,7 @@ using testing::Not;
 class Pages : public testing::Test {
  protected:
   // A busy machine may keep a worker that does not hang from the processor for a while.
-  void start(std::initializer_list<bool> workers_hang, base::Duration patience = std::chrono::minutes{1}) {
+  void start(std::initializer_list<bool> workers_hang, base::Duration timeout = std::chrono::minutes{1}) {
     static constexpr std::string_view states[] = {"idle", "busy"};
     for (const bool hangs : workers_hang) workers_.emplace_back(hangs);
     sources_.workers = workers_.size();
@@ -58,7 +58,7 @@ class Pages : public testing::Test {
     sources_.labels = &labels_;
     sources_.client_states = sources_.backend_states = states;
     sources_.version = "0.1.0";
-    add_pages(server_, sources_, patience);
+    add_pages(server_, sources_, timeout);
     std::string error;
     ASSERT_TRUE(server_.start({.admin = {.address = *base::Address::parse("127.0.0.1:0")}}, error)) << error;
   }

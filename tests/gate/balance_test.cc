@@ -61,11 +61,11 @@ class BalanceTest : public testing::Test {
   }
   int choose(const Claim& claim) {
     const base::Handle chosen = choose_endpoint(*core_, view(), model_, claim);
-    const EndpointState* endpoint = endpoints_->find(chosen);
+    const LiveEndpoint* endpoint = endpoints_->find(chosen);
     return endpoint == nullptr ? -1 : endpoint->address.port() - 9000;
   }
   BackendView& view() { return endpoints_->view(current_->views[0]); }
-  EndpointState& endpoint(std::size_t index) { return *endpoints_->find(view().endpoints[index]); }
+  LiveEndpoint& endpoint(std::size_t index) { return *endpoints_->find(view().endpoints[index]); }
   std::map<int, int> many(Balance balance, int times) {
     std::map<int, int> counts;
     for (int i = 0; i < times; ++i) counts[choose(balance)] += 1;

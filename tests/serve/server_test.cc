@@ -84,7 +84,7 @@ class Lines final : public Protocol {
 
 class SmallServer : public testing::Test {
  protected:
-  void start(Budget budget = {}, Patience patience = {}) {
+  void start(Budget budget = {}, TimeLimits times = {}) {
     working = 0;
     ours.clear();
     reactor_ = std::move(*reactor::EpollReactor::make({}));
@@ -92,7 +92,7 @@ class SmallServer : public testing::Test {
     const std::uint32_t number = server_->offer(
         {.speak = [this](const Arrival& arrival) { return std::make_unique<Lines>(reactor_->blocks(), arrival); },
          .budget = budget,
-         .patience = patience});
+         .times = times});
     const auto opened = server_->listen(number, *base::Address::parse("127.0.0.1:0"));
     ASSERT_TRUE(opened);
     address_ = reactor_->local_address(*opened);

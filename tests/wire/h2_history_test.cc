@@ -71,11 +71,11 @@ TEST(H2History, WhatIsLongGoneIsForgotten) {
   H2History history;
   for (std::uint32_t id = 1; id < 1001; id += 2) {
     const FrameHeader head{.type = FrameType::headers, .flags = FrameHeader::end_stream_flag, .stream = id};
-    EXPECT_EQ(history.take(head), H2History::Verdict::possible);
-    EXPECT_EQ(history.take(head), H2History::Verdict::ended);
+    EXPECT_EQ(history.take(head), H2History::Fate::possible);
+    EXPECT_EQ(history.take(head), H2History::Fate::ended);
   }
-  EXPECT_EQ(history.take({.type = FrameType::data, .stream = 1}), H2History::Verdict::possible);
-  EXPECT_EQ(history.take({.type = FrameType::data, .stream = 901}), H2History::Verdict::ended);
+  EXPECT_EQ(history.take({.type = FrameType::data, .stream = 1}), H2History::Fate::possible);
+  EXPECT_EQ(history.take({.type = FrameType::data, .stream = 901}), H2History::Fate::ended);
 }
 
 TEST(H2History, AClientThatGoesAwayIsTold) {
