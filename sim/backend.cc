@@ -45,16 +45,22 @@ void Backend::on_port_changed(base::Handle) {
 
 void Backend::accept_one() {
   if (ill_ == Ill::frozen || !port_ || !network_.waiting(port_)) return;
-  const base::Handle handle = connections_.emplace();
-  Connection& connection = *connections_.find(handle);
-  connection.self = handle;
-  connection.end = network_.accept(port_, *this, handle, patient_limits());
+  auto wire = std::make_unique<Wire>(network_);
+  wire->accept(port_);
+  Connection& connection = add_connection(std::move(wire));
   if (ill_ == Ill::resets && rng_.chance(500)) return close_idle(connection, true);
   schedule(connection);
 }
 
-void Backend::on_end_changed(base::Handle tag) {
-  if (Connection* connection = connections_.find(tag)) schedule(*connection);
+Backend::Connection& Backend::add_connection(std::unique_ptr<Line> line) {
+  const base::Handle handle = connections_.emplace();
+  Connection& connection = *connections_.find(handle);
+  connection.self = handle;
+  connection.line = std::move(line);
+  connection.line->on_change([this, handle] {
+    if (Connection* changed = connections_.find(handle)) schedule(*changed);
+  });
+  return connection;
 }
 
 void Backend::schedule(Connection& connection) {
@@ -65,10 +71,16 @@ void Backend::schedule(Connection& connection) {
 
 void Backend::drop(Connection& connection, bool by_reset) {
   if (by_reset) {
-    network_.reset(connection.end);
+    connection.line->reset();
   } else {
-    network_.close(connection.end);
+    connection.line->close();
   }
+  connections_.erase(connection.self);
+}
+
+// Its process is gone.
+void Backend::vanish(Connection& connection) {
+  connection.line->drop();
   connections_.erase(connection.self);
 }
 
@@ -77,11 +89,17 @@ void Backend::act(base::Handle handle) {
   if (connection == nullptr) return;
   connection->scheduled = false;
   if (ill_ == Ill::frozen) return;
-  if (network_.error(connection->end) != 0) return drop(*connection, false);
+  connection->line->work();
+  if (connection->line->error() != 0) return drop(*connection, false);
+  if (!connection->greeted && !connection->line->open()) {
+    if (connection->line->finished()) drop(*connection, false);
+    return;
+  }
+  connection->greeted = true;
   if (!connection->stalled && !read(*connection)) return;
   if (ill_ != Ill::mute) write(*connection);
   connection = connections_.find(handle);
-  if (connection == nullptr || !network_.finished(connection->end) || !connection->out.empty()) return;
+  if (connection == nullptr || !connection->line->finished() || !connection->out.empty()) return;
   // A peer that only closed its half still gets the answer to its last request, and the rest of a tunnel.
   const bool owes = connection->tunnel ? world_.now() < connection->speaks_at
                                        : connection->request_over && connection->answer != Answer::written;
@@ -90,8 +108,8 @@ void Backend::act(base::Handle handle) {
 
 // False if the connection was dropped.
 bool Backend::read(Connection& connection) {
-  connection.in.push(network_.read(connection.end, habits_.read_max));
-  if (network_.readable(connection.end) > 0) schedule(connection);
+  connection.in.push(connection.line->read(habits_.read_max));
+  if (connection.line->readable() > 0) schedule(connection);
   if (connection.tunnel) {
     if (world_.now() >= connection.speaks_at) connection.out.push(connection.in.pop(connection.in.size()));
     return true;
@@ -124,7 +142,7 @@ void Backend::begin(Connection& connection) {
     world_.fail("a backend got a request that nobody sent: " + connection.reader.first_line());
     return;
   }
-  world_.note("backend head", id, connection.end.slot);
+  world_.note("backend head", id, connection.line->number());
   if (connection.reader.field("cookie").find("EBB=") != std::string_view::npos)
     world_.fail("a backend saw the router's cookie, exchange " + std::to_string(id));
   if (exchange->backend != backend_) world_.fail("exchange " + std::to_string(id) + " reached another backend");
@@ -178,7 +196,7 @@ void Backend::answer_after_thought(Connection& connection) {
   if (ResponsePlan{.think = time}.slow()) ledger_.disturb(name_);
   world_.after(time, [this, handle, id] {
     Connection* found = connections_.find(handle);
-    if (found == nullptr || found->exchange != id || network_.error(found->end) != 0) return;
+    if (found == nullptr || found->exchange != id || found->line->error() != 0) return;
     if (ill_ == Ill::frozen) {
       found->answer_due = true;
       return;
@@ -285,7 +303,7 @@ void Backend::pause(Connection& connection, Duration time) {
 }
 
 void Backend::write(Connection& connection) {
-  if (!connection.out.empty()) connection.out.drop(network_.send(connection.end, connection.out.view()));
+  if (!connection.out.empty()) connection.out.drop(connection.line->send(connection.out.view()));
   if (connection.answer != Answer::writing || connection.tunnel || !connection.out.empty()) return;
   if (!connection.rest.empty()) return;
   connection.answer = Answer::written;

@@ -6,14 +6,16 @@
 //   backend_fates.cc  what befalls its process
 #pragma once
 
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "sim/content.h"
 #include "sim/ledger.h"
+#include "sim/line.h"
 #include "sim/message.h"
-#include "sim/network.h"
+#include "sim/tls_line.h"
 
 namespace ebb::sim {
 
@@ -73,7 +75,8 @@ class Backend final : private Watcher {
   enum class After : std::uint8_t { keep, close, reset, stall };
   struct Connection {
     base::Handle self;
-    EndId end;
+    std::unique_ptr<Line> line;
+    bool greeted = false;  // handshakes are over
     MessageReader reader;
     ByteQueue in;
     ByteQueue out;
@@ -93,7 +96,7 @@ class Backend final : private Watcher {
     std::uint64_t idle_count = 0;  // tells idle periods apart
   };
 
-  void on_end_changed(base::Handle tag) override;
+  void on_end_changed(base::Handle) override {}
   void on_port_changed(base::Handle tag) override;
   void accept_one();
   void schedule(Connection& connection);
@@ -112,6 +115,8 @@ class Backend final : private Watcher {
   void message_over(Connection& connection);
   void wait_idle(Connection& connection);
   void drop(Connection& connection, bool by_reset);
+  void vanish(Connection& connection);
+  Connection& add_connection(std::unique_ptr<Line> line);
   void close_idle(Connection& connection, bool by_reset);
   bool idle(const Connection& connection) const;
   bool hangs();

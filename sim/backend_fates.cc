@@ -31,9 +31,9 @@ std::vector<base::Handle> Backend::all() {
 
 // A request that has come and was not read is lost without a trace: no router can know whether it was.
 void Backend::close_idle(Connection& connection, bool by_reset) {
-  world_.note("backend closes idle", connection.end.slot);
+  world_.note("backend closes idle", connection.line->number());
   std::string unread(connection.in.view());
-  const std::string in_kernel = network_.read(connection.end, SIZE_MAX);
+  const std::string in_kernel = connection.line->read(SIZE_MAX);
   unread += in_kernel;
   if (const std::uint64_t id = exchange_in(unread); id != 0) {
     ledger_.excuse_unrepeatable(id, "swallowed by a process that closed its connection");
@@ -75,7 +75,7 @@ void Backend::kill() {
     if (idle(connection)) {
       close_idle(connection, false);
     } else {
-      drop(connection, false);
+      vanish(connection);
     }
   }
   ill_ = Ill::none;
@@ -104,7 +104,7 @@ void Backend::recover() {
   for (const base::Handle handle : all()) {
     Connection& connection = *connections_.find(handle);
     schedule(connection);
-    if (!std::exchange(connection.answer_due, false) || network_.error(connection.end) != 0) continue;
+    if (!std::exchange(connection.answer_due, false) || connection.line->error() != 0) continue;
     answer(connection, *ledger_.find(connection.exchange));
   }
 }
@@ -122,9 +122,9 @@ void Backend::find_way() {
 
 std::vector<std::uint64_t> Backend::in_hand() {
   std::vector<std::uint64_t> work;
-  connections_.for_each([this, &work](base::Handle, const Connection& connection) {
+  connections_.for_each([&work](base::Handle, const Connection& connection) {
     const bool works = connection.exchange != 0 && connection.answer != Answer::written;
-    if (works && !network_.deserted(connection.end)) work.push_back(connection.exchange);
+    if (works && !connection.line->deserted()) work.push_back(connection.exchange);
   });
   return work;
 }

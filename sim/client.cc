@@ -40,8 +40,6 @@ Client::Client(Surroundings surroundings, ClientScript script)
 
 void Client::start() { soon(); }
 
-void Client::on_end_changed(base::Handle) { soon(); }
-
 void Client::soon() {
   if (scheduled_) return;
   scheduled_ = true;
@@ -55,31 +53,42 @@ void Client::later(Duration delay) {
 void Client::act() {
   scheduled_ = false;
   if (silent_) return;
-  if (!end_) {
+  if (!line_) {
     if (next_ < script_.exchanges.size() && !pausing_) connect();
     return;
   }
-  if (s_.network.error(end_) != 0) {
+  line_->work();
+  if (line_->error() != 0) {
     read();
-    if (end_ && !silent_) connection_ended(true);
+    if (line_ && !silent_) connection_ended(true);
     return;
   }
-  if (!s_.network.open(end_)) return;
+  if (!opened_ && !line_->open()) {
+    if (line_->finished()) connection_ended(false);  // in the middle of a handshake
+    return;
+  }
   opened_ = true;
   send_requests();
   write();
   if (leaves_now()) return leave();
   read();
-  if (!end_ || silent_ || !s_.network.finished(end_) || !in_.empty()) return;
-  reader_.peer_finished();
+  if (!line_ || silent_ || !line_->finished() || !in_.empty()) return;
+  if (line_->clean()) reader_.peer_finished();
   if (reader_.state() == MessageReader::State::complete) answer_complete();
-  if (end_) connection_ended(false);
+  if (line_) connection_ended(false);
 }
 
 void Client::connect() {
   connection_number_ += 1;
   quiet_since_ = s_.world.now();
-  end_ = s_.network.connect(script_.from, s_.target(), *this, {}, patient_limits());
+  if (s_.dial) {
+    line_ = s_.dial();
+  } else {
+    auto wire = std::make_unique<Wire>(s_.network);
+    wire->connect(script_.from, s_.target());
+    line_ = std::move(wire);
+  }
+  line_->on_change([this] { soon(); });
 }
 
 // ---- asking ----------------------------------------------------------------------------------------------------
@@ -96,7 +105,7 @@ void Client::send_requests() {
     if (exchange.sent_at == Instant{}) exchange.sent_at = s_.world.now();
     exchange.asked += 1;
     asked_at_ = s_.world.now();
-    s_.world.note("ask", exchange.id, end_.slot);
+    s_.world.note("ask", exchange.id, line_->number());
     waiting_.push_back(exchange.id);
     next_ += 1;
     out_.push(request_text(exchange, last));
@@ -157,7 +166,7 @@ bool Client::chunks(const Exchange& exchange) const {
 
 void Client::write() {
   if (!out_.empty() && s_.world.now() >= write_next_) {
-    const std::size_t sent = s_.network.send(end_, out_.view().substr(0, script_.write_max));
+    const std::size_t sent = line_->send(out_.view().substr(0, script_.write_max));
     out_.drop(sent);
     moved_ += sent;
     if (sent > 0 && script_.write_gap > Duration{}) {
@@ -167,24 +176,24 @@ void Client::write() {
       soon();
     }
   }
-  if (finished_ && out_.empty() && held_back_.empty()) s_.network.finish(end_);
+  if (finished_ && out_.empty() && held_back_.empty()) line_->finish();
 }
 
 // ---- reading ---------------------------------------------------------------------------------------------------
 
 void Client::read() {
-  if (s_.world.now() < read_next_ && s_.network.error(end_) == 0) return;
-  const std::string bytes = s_.network.read(end_, script_.read_max);
+  if (s_.world.now() < read_next_ && line_->error() == 0) return;
+  const std::string bytes = line_->read(script_.read_max);
   moved_ += bytes.size();
   in_.push(bytes);
   if (!bytes.empty() && script_.read_gap > Duration{}) {
     read_next_ = s_.world.now() + script_.read_gap;
     later(script_.read_gap);
-  } else if (s_.network.readable(end_) > 0) {
+  } else if (line_->readable() > 0) {
     soon();
   }
   if (leaves_now()) return leave();
-  while (end_ && !in_.empty() && read_message()) {
+  while (line_ && !in_.empty() && read_message()) {
   }
 }
 
@@ -311,7 +320,7 @@ void Client::answer_complete() {
 bool Client::leaves_now() { return script_.leave != Leave::never && moved_ >= script_.leave_after; }
 
 void Client::leave() {
-  s_.world.note("client leaves", end_.slot, static_cast<std::uint64_t>(script_.leave));
+  s_.world.note("client leaves", line_->number(), static_cast<std::uint64_t>(script_.leave));
   for (const std::uint64_t id : waiting_) s_.ledger.end(id, Outcome::abandoned, 0);
   for (; next_ < script_.exchanges.size(); ++next_) s_.ledger.end(script_.exchanges[next_], Outcome::abandoned, 0);
   waiting_.clear();
@@ -320,9 +329,8 @@ void Client::leave() {
     case Leave::by_silence: silent_ = true; return;
     case Leave::by_close: return close();
     case Leave::by_reset:
-      s_.network.reset(end_);
-      end_ = {};
-      return;
+      line_->reset();
+      return forget();
   }
 }
 
@@ -332,8 +340,8 @@ void Client::stop_misbehaving() {
   script_.write_gap = script_.read_gap = {};
   if (!silent_) return;
   silent_ = false;
-  s_.network.reset(end_);
-  end_ = {};
+  line_->reset();
+  forget();
 }
 
 // The router, or the path, has ended the connection.
@@ -348,10 +356,14 @@ void Client::connection_ended(bool reset) {
                              : "an idle client connection was closed early");
   } else {
     const Exchange& exchange = current();
+    // close_notify vouches for what came before it (RFC 8446 6.1).
+    const bool cut = reader_.state() == MessageReader::State::body || (reader_.begun() && !tunnel_ && answers_ == 0);
+    if (!reset && cut && line_->secure() && line_->clean())
+      s_.world.fail("a cut answer was vouched for by close_notify, exchange " + std::to_string(exchange.id));
     const bool untouched = answers_ > 0 && !reader_.begun() && in_.empty();
     const bool race = untouched && (may_close || asked_at_ - quiet_since_ + timer_slack >= script_.idle_limit);
     // We wrote behind the router's FIN: its kernel's reset may destroy what we have not read (RFC 9112 9.6).
-    const bool wrote_late = reset && s_.network.finish_seen(end_) && (waiting_.size() > 1 || !out_.empty());
+    const bool wrote_late = reset && line_->finish_seen() && (waiting_.size() > 1 || !out_.empty());
     if (wrote_late) s_.ledger.excuse(exchange.id, "wrote to a connection that was being closed");
     if (race) s_.ledger.excuse(exchange.id, "the idle connection was being closed");
     if (!race || !exchange.idempotent) {
@@ -380,8 +392,12 @@ void Client::ask_rest_again() {
 }
 
 void Client::close() {
-  s_.network.close(end_);
-  end_ = {};
+  line_->close();
+  forget();
+}
+
+void Client::forget() {
+  line_.reset();
   connection_number_ += 1;
   in_.clear();
   out_.clear();

@@ -5,13 +5,14 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "sim/content.h"
 #include "sim/ledger.h"
+#include "sim/line.h"
 #include "sim/message.h"
-#include "sim/network.h"
 
 namespace ebb::sim {
 
@@ -37,7 +38,7 @@ struct ClientScript {
   Duration idle_limit{};          // the router may close after so much quiet
 };
 
-class Client final : private Watcher {
+class Client final {
  public:
   // `target` says where to connect now: a listener may have moved. While listeners change, it may
   // be refused.
@@ -48,6 +49,7 @@ class Client final : private Watcher {
     std::function<base::Address()> target;
     std::function<bool()> listeners_change;
     bool says_cause = false;  // the router tells it with each answer of its own
+    std::function<std::unique_ptr<Line>()> dial{};  // null: bare TCP to the target
   };
 
   Client(Surroundings surroundings, ClientScript script);
@@ -55,13 +57,11 @@ class Client final : private Watcher {
   void start();
   // The calm phase begins: whoever only pretends to be there goes, and nobody dawdles.
   void stop_misbehaving();
-  bool done() const { return all_answered() && (!end_ || script_.never_leaves); }
-  bool waits_for_nothing() const { return all_answered() && end_; }
+  bool done() const { return all_answered() && (!line_ || script_.never_leaves); }
+  bool waits_for_nothing() const { return all_answered() && line_; }
 
  private:
   bool all_answered() const { return next_ == script_.exchanges.size() && waiting_.empty(); }
-  void on_end_changed(base::Handle tag) override;
-  void on_port_changed(base::Handle) override {}
   void soon();
   void later(Duration delay);
   void act();
@@ -84,12 +84,13 @@ class Client final : private Watcher {
   void connection_ended(bool reset);
   void ask_rest_again();
   void close();
+  void forget();
   Exchange& current() { return *s_.ledger.find(waiting_.front()); }
 
   Surroundings s_;
   base::Rng rng_;
   ClientScript script_;
-  EndId end_;
+  std::unique_ptr<Line> line_;
   struct Cookie {
     std::string value;
     std::string endpoint;  // that gave it
