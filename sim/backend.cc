@@ -10,6 +10,7 @@ namespace {
 
 // Time for a snapshot to reach all workers, and for what was chosen before it to be sent.
 constexpr Duration retire_grace = milliseconds{100};
+constexpr Duration slow_hello = milliseconds{50};
 
 std::uint64_t number_in(std::string_view text) {
   std::uint64_t value = 0;
@@ -45,11 +46,19 @@ void Backend::on_port_changed(base::Handle) {
 
 void Backend::accept_one() {
   if (ill_ == Ill::frozen || !port_ || !network_.waiting(port_)) return;
-  auto wire = std::make_unique<Wire>(network_);
-  wire->accept(port_);
-  Connection& connection = add_connection(std::move(wire));
+  Connection& connection = add_connection(accept_line());
   if (ill_ == Ill::resets && rng_.chance(500)) return close_idle(connection, true);
   schedule(connection);
+}
+
+std::unique_ptr<Line> Backend::accept_line() {
+  auto wire = std::make_unique<Wire>(network_);
+  wire->accept(port_);
+  if (voice_.tls == nullptr) return wire;
+  const TlsManners manners = draw_tls_manners(rng_, voice_, TlsSite::Peer::endpoint);
+  if (manners.hello_delay > slow_hello) ledger_.disturb(name_);
+  const TlsSite::PeerWish wish{.tls12 = manners.tls12, .alpn = "http/1.1"};
+  return std::make_unique<TlsLine>(world_, *voice_.tls, TlsSite::Peer::endpoint, std::move(wire), wish, manners);
 }
 
 Backend::Connection& Backend::add_connection(std::unique_ptr<Line> line) {

@@ -15,7 +15,7 @@
 #include "sim/ledger.h"
 #include "sim/line.h"
 #include "sim/message.h"
-#include "sim/tls_line.h"
+#include "sim/voice.h"
 
 namespace ebb::sim {
 
@@ -45,6 +45,8 @@ class Backend final : private Watcher {
   Backend(World& world, Network& network, Ledger& ledger, const base::Address& address, std::uint32_t backend);
 
   void set_habits(const BackendHabits& habits) { habits_ = habits; }
+  void set_voice(const Voice& voice) { voice_ = voice; }
+  const Voice& voice() const { return voice_; }
   void open();    // listens
   void refuse();  // stops listening: connection attempts are refused
 
@@ -116,6 +118,7 @@ class Backend final : private Watcher {
   void wait_idle(Connection& connection);
   void drop(Connection& connection, bool by_reset);
   void vanish(Connection& connection);
+  std::unique_ptr<Line> accept_line();
   Connection& add_connection(std::unique_ptr<Line> line);
   void close_idle(Connection& connection, bool by_reset);
   bool idle(const Connection& connection) const;
@@ -135,6 +138,7 @@ class Backend final : private Watcher {
   Instant warm_at_{};
   Instant busy_until_{};
   BackendHabits habits_;
+  Voice voice_;
   PortId port_;
   bool retired_ = false;
   Instant retired_at_{};

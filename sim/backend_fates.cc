@@ -37,7 +37,7 @@ void Backend::close_idle(Connection& connection, bool by_reset) {
   unread += in_kernel;
   if (const std::uint64_t id = exchange_in(unread); id != 0) {
     ledger_.excuse_unrepeatable(id, "swallowed by a process that closed its connection");
-  } else if (!unread.empty() || connection.reader.begun()) {
+  } else if (!unread.empty() || connection.reader.begun() || connection.line->torn()) {
     ledger_.swallowed(backend_, 1);
   }
   // A reset destroys what is still on its way of the last answer.

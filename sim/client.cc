@@ -365,6 +365,7 @@ void Client::connection_ended(bool reset) {
     // We wrote behind the router's FIN: its kernel's reset may destroy what we have not read (RFC 9112 9.6).
     const bool wrote_late = reset && line_->finish_seen() && (waiting_.size() > 1 || !out_.empty());
     if (wrote_late) s_.ledger.excuse(exchange.id, "wrote to a connection that was being closed");
+    if (line_->in_message()) s_.ledger.excuse(exchange.id, "its client is in the middle of a TLS message");
     if (race) s_.ledger.excuse(exchange.id, "the idle connection was being closed");
     if (!race || !exchange.idempotent) {
       s_.ledger.end(exchange.id, Outcome::broken, reader_.state() == MessageReader::State::head ? 0 : reader_.status());

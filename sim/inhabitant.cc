@@ -10,12 +10,7 @@ class Gate final : public Inhabitant {
       : worker_(reactor, labels, {.siblings = std::move(siblings)}) {}
 
   reactor::Handler& handler() override { return worker_; }
-  void apply(std::shared_ptr<const routes::Snapshot> snapshot) override {
-    gate::Configuration configuration;
-    configuration.tls.resize(snapshot->listeners().size());
-    configuration.snapshot = std::move(snapshot);
-    worker_.apply(std::move(configuration));
-  }
+  void apply(gate::Configuration configuration) override { worker_.apply(std::move(configuration)); }
   void drain() override { worker_.drain(); }
   gate::Audit audit() override { return worker_.audit(); }
   gate::Worker* worker() override { return &worker_; }

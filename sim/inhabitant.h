@@ -18,7 +18,7 @@ class Inhabitant {
  public:
   virtual ~Inhabitant() = default;
   virtual reactor::Handler& handler() = 0;
-  virtual void apply(std::shared_ptr<const routes::Snapshot> snapshot) = 0;
+  virtual void apply(gate::Configuration configuration) = 0;
   virtual void drain() = 0;
   virtual gate::Audit audit() = 0;
   virtual gate::Worker* worker() { return nullptr; }  // null: it is none, and what follows is not asked of it

@@ -168,6 +168,14 @@ BackendHabits draw_habits(base::Rng& rng, const Climate& climate) {
   return habits;
 }
 
+Voice draw_voice(base::Rng& rng, const Climate& climate, Site& site) {
+  Voice voice;
+  if (climate.tongues.tls && rng.chance(500)) voice.tls = &site.tls();
+  voice.rude = climate.rude_clients && rng.chance(600);
+  voice.hello_delay_max = climate.steady_load ? milliseconds{200} : seconds{3};
+  return voice;
+}
+
 Exchange draw_exchange(base::Rng& rng, const Climate& climate, std::uint32_t backends) {
   Exchange exchange;
   exchange.backend = static_cast<std::uint32_t>(rng.below(backends));

@@ -38,6 +38,7 @@ struct Climate {
   const Pace* pace = nullptr;
   bool sparse = false;  // clients ask only now and then
   bool alike = false;   // slow and quick requests have the same path
+  Tongues tongues{};    // what is spoken besides HTTP/1 over TCP
 
   static Climate draw(base::Rng& rng);
   // Trouble that may hit any exchange without trace in the Ledger.
@@ -49,6 +50,7 @@ routes::BackendModel draw_backend(base::Rng& rng, const Climate& climate, std::u
 // Of an exchange that meets a backend which closes idle connections: why it may be lost, or null.
 const char* excuse_of_race(const Exchange& exchange, const Group& group);
 BackendHabits draw_habits(base::Rng& rng, const Climate& climate);
+Voice draw_voice(base::Rng& rng, const Climate& climate, Site& site);
 Exchange draw_exchange(base::Rng& rng, const Climate& climate, std::uint32_t backends);
 // Without exchanges: the caller draws those and enters them in the Ledger.
 ClientScript draw_script(base::Rng& rng, const Climate& climate, const routes::Timeouts& timeouts);

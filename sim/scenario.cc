@@ -40,7 +40,8 @@ Scenario::Scenario(std::uint64_t seed, MakeInhabitant make)
     storm_time_ = scene_->time;
   } else {
     climate_ = Climate::draw(world_.rng());
-    climate_.checks = seed % 5 == 3;  // not drawn: the worlds of known seeds stay as they were
+    climate_.checks = seed % 5 == 3;
+    climate_.tongues = Tongues::draw(world_.rng());
     build(draw_size(world_.rng()));
   }
 }
@@ -79,6 +80,7 @@ void Scenario::draw_scenery(const Scene& scene) {
     climate_.alike = rng.chance(500);
     climate_.checks = rng.chance(300);
   }
+  climate_.tongues = Tongues::draw(rng);
   build({.workers = static_cast<std::uint32_t>(rng.between(1, 2)),
          .backends = 1,
          .endpoints = static_cast<std::uint32_t>(rng.between(scene.endpoints_min, scene.endpoints_max)),
@@ -90,7 +92,8 @@ void Scenario::build(const Size& size) {
   network_.set_nasty(climate_.nasty_links);
   for (std::uint32_t i = 0; i < size.backends; ++i) {
     routes::BackendModel model = draw_backend(rng, climate_, i);
-    site_.add_group(std::move(model), draw_habits(rng, climate_), size.endpoints);
+    const BackendHabits habits = draw_habits(rng, climate_);
+    site_.add_group(std::move(model), habits, size.endpoints, draw_voice(rng, climate_, site_));
   }
   site_.start(draw_settings(), size.workers, make_);
   for (std::uint32_t i = 0; i < size.clients; ++i) {
@@ -116,6 +119,7 @@ Site::Settings Scenario::draw_settings() {
   if (climate_.malformed && rng.chance(300)) settings.limits.body_bytes = rng.between(100, 200000);
   if (scene_ != nullptr) settings.limits.idle_per_client = static_cast<std::uint32_t>(rng.between(2, 8));
   settings.listener = *base::Address::parse("10.0.0.1:8080");
+  if (climate_.tongues.tls) settings.secure_listener = *base::Address::parse("10.0.0.1:8443");
   return settings;
 }
 
@@ -152,11 +156,27 @@ Client& Scenario::add_client(ClientScript script, Duration start) {
       ledger_,
       [this] { return site_.settings().listener; },
       [this] { return world_.now() - listener_changed_ < seconds{1} && listener_changed_ != Instant{}; },
-      !climate_.relay_only};
+      !climate_.relay_only,
+      {}};
+  Voice voice = draw_voice(world_.rng(), climate_, site_);
+  if (!storming_) voice.rude = false;
+  if (voice.tls != nullptr) surroundings.dial = dialler(voice, script.from);
   clients_.push_back(std::make_unique<Client>(std::move(surroundings), std::move(script)));
   Client& client = *clients_.back();
   world_.after(start, [&client] { client.start(); });
   return client;
+}
+
+std::function<std::unique_ptr<Line>()> Scenario::dialler(const Voice& voice, const base::Address& from) {
+  return [this, voice, from]() -> std::unique_ptr<Line> {
+    auto wire = std::make_unique<Wire>(network_);
+    wire->connect(from, site_.settings().secure_listener);
+    Voice now = voice;
+    now.rude = voice.rude && storming_;
+    const TlsManners manners = draw_tls_manners(world_.rng(), now, TlsSite::Peer::client);
+    const TlsSite::PeerWish wish{.tls12 = manners.tls12, .alpn = "\x08http/1.1", .fresh = world_.rng().chance(200)};
+    return std::make_unique<TlsLine>(world_, *voice.tls, TlsSite::Peer::client, std::move(wire), wish, manners);
+  };
 }
 
 // From the same address each time.
@@ -227,6 +247,10 @@ void Scenario::settle() {
     site_.set_standing(i, 0, Standing::ready);
     for (Endpoint& endpoint : group.endpoints) {
       endpoint.process->set_habits({});
+      Voice polite = endpoint.process->voice();
+      polite.rude = false;
+      polite.hello_delay_max = {};
+      endpoint.process->set_voice(polite);
       endpoint.process->recover();
       if (endpoint.standing != Standing::absent) endpoint.process->start();
       endpoint.process->find_way();
@@ -311,7 +335,10 @@ std::string Scenario::summary() const {
                                                 {climate_.checks, "checks"},
                                                 {climate_.pace != nullptr, "slow requests"},
                                                 {climate_.sparse, "sparse"},
-                                                {climate_.alike, "alike"}};
+                                                {climate_.alike, "alike"},
+                                                {climate_.tongues.tls, "TLS"},
+                                                {climate_.tongues.h2, "HTTP/2"},
+                                                {climate_.tongues.datagrams, "datagrams"}};
   for (const auto& [present, kind] : kinds)
     if (present) text.append(" ").append(kind).append(",");
   for (const Outcome outcome : {Outcome::answered, Outcome::refused, Outcome::broken, Outcome::abandoned})

@@ -49,6 +49,7 @@ class Scenario {
   ClientScript draw_client(const Climate& climate, std::uint32_t exchanges);
   std::uint64_t draw_request(const Climate& climate, const ClientScript& script);
   Client& add_client(ClientScript script, Duration start);
+  std::function<std::unique_ptr<Line>()> dialler(const Voice& voice, const base::Address& from);
   void add_leaky_client();
   std::size_t leaked() const;
 

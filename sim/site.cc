@@ -25,9 +25,16 @@ routes::EndpointState state_of(Standing standing) {
 
 }  // namespace
 
-void Site::add_group(routes::BackendModel model, const BackendHabits& habits, std::uint32_t endpoints) {
+TlsSite& Site::tls() {
+  if (tls_ == nullptr) tls_ = std::make_unique<TlsSite>(world_.rng().next());
+  return *tls_;
+}
+
+void Site::add_group(routes::BackendModel model, const BackendHabits& habits, std::uint32_t endpoints,
+                     const Voice& voice) {
   ledger_.set_retries(static_cast<std::uint32_t>(groups_.size()), model.retries);
-  groups_.push_back({.model = std::move(model), .habits = habits, .endpoints = {}});
+  model.protocol = voice.protocol;
+  groups_.push_back({.model = std::move(model), .habits = habits, .voice = voice, .endpoints = {}});
   for (std::uint32_t i = 0; i < endpoints; ++i) {
     groups_.back().endpoints[spawn(groups_.size() - 1)].standing = Standing::ready;
   }
@@ -43,6 +50,7 @@ std::size_t Site::spawn(std::size_t index) {
   endpoint.process = std::make_unique<Backend>(world_, network_, ledger_, address_of(index, number),
                                                static_cast<std::uint32_t>(index));
   endpoint.process->set_habits(group.habits);
+  endpoint.process->set_voice(group.voice);
   endpoint.process->start();
   return number;
 }
@@ -79,6 +87,12 @@ routes::Model Site::model() const {
   model.limits = settings_.limits;
   model.cause_header = true;
   model.listeners.push_back({.name = "web", .bind = settings_.listener, .half_close = true});  // some clients do
+  if (settings_.secure_listener.valid())
+    model.listeners.push_back({.name = "secure",
+                               .bind = settings_.secure_listener,
+                               .protocol = routes::Protocol::https,
+                               .certificates = {{.certificate = "sim.pem", .key = "sim.pem", .ocsp = ""}},
+                               .half_close = true});
   for (const Group& group : groups_) {
     routes::BackendModel backend = group.model;
     for (const Endpoint& endpoint : group.endpoints) {
@@ -106,9 +120,26 @@ void Site::apply() {
   const auto refusals = routes::Snapshot::compile(model(), ++generation_, labels_, snapshot);
   if (!refusals.empty()) return world_.fail("the scenario's model was refused: " + refusals.front().reason);
   world_.note("apply", generation_);
+  const gate::Configuration configuration = this->configuration(std::move(snapshot));
   for (Place& place : workers_)
-    place.reactor->post([inhabitant = place.inhabitant.get(), snapshot] { inhabitant->apply(snapshot); });
+    place.reactor->post([inhabitant = place.inhabitant.get(), configuration] { inhabitant->apply(configuration); });
   ask_for_receipts();
+}
+
+gate::Configuration Site::configuration(std::shared_ptr<const routes::Snapshot> snapshot) {
+  gate::Configuration configuration;
+  for (const routes::ListenerModel& listener : snapshot->model().listeners) {
+    const bool secure = listener.protocol == routes::Protocol::https;
+    configuration.tls.push_back(secure ? tls().listener() : nullptr);
+  }
+  for (const Group& group : groups_) {
+    const Voice& voice = group.voice;
+    const bool both = voice.protocol == routes::BackendProtocol::automatic;
+    configuration.backend_tls.push_back(
+        voice.tls == nullptr ? nullptr : tls().backend(voice.may_speak_h2(), both || !voice.may_speak_h2()));
+  }
+  configuration.snapshot = std::move(snapshot);
+  return configuration;
 }
 
 void Site::tell(std::size_t index) {

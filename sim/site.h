@@ -30,6 +30,7 @@ struct Group {
   routes::BackendModel model;
   Duration attempt_timeout{};  // of its route; 0: none
   BackendHabits habits;
+  Voice voice;  // of its endpoints
   std::vector<Endpoint> endpoints;
 };
 
@@ -40,11 +41,14 @@ class Site {
     routes::Limits limits;
     reactor::SocketLimits sockets;
     base::Address listener;
+    base::Address secure_listener{};  // invalid: none
   };
 
   Site(World& world, Network& network, Ledger& ledger) : world_(world), network_(network), ledger_(ledger) {}
 
-  void add_group(routes::BackendModel model, const BackendHabits& habits, std::uint32_t endpoints);
+  void add_group(routes::BackendModel model, const BackendHabits& habits, std::uint32_t endpoints,
+                 const Voice& voice = {});
+  TlsSite& tls();  // made when it is first asked for
   void start(const Settings& settings, std::uint32_t workers, const MakeInhabitant& make);
 
   std::vector<Group>& groups() { return groups_; }
@@ -71,6 +75,7 @@ class Site {
  private:
   gate::Siblings siblings_of(std::size_t self, std::size_t count);
   routes::Model model() const;
+  gate::Configuration configuration(std::shared_ptr<const routes::Snapshot> snapshot);
   gate::EndpointList list(const Group& group);
   void begin_drain(const Group& group, Endpoint& endpoint);
   void ask_for_receipts();
@@ -79,6 +84,7 @@ class Site {
   Network& network_;
   Ledger& ledger_;
   base::Labels labels_;
+  std::unique_ptr<TlsSite> tls_;
   Settings settings_;
   std::vector<Group> groups_;
   Receipts receipts_{world_, ledger_};  // workers call it, to their last breath

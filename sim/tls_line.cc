@@ -165,6 +165,11 @@ std::string TlsLine::read(std::size_t most) {
   return plain_.pop(most);
 }
 
+bool TlsLine::torn() const {
+  if (failed_ || clean_) return false;
+  return !done_ ? !SSL_in_before(ssl_) : SSL_has_pending(ssl_) == 1 || BIO_pending(SSL_get_rbio(ssl_)) > 0;
+}
+
 // ---- writing ---------------------------------------------------------------------------------------------------
 
 std::size_t TlsLine::room() const {

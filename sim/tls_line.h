@@ -50,6 +50,8 @@ class TlsLine final : public Line {
   std::uint64_t number() const override { return below_->number(); }
   std::string_view agreed() const override;
   bool secure() const override { return true; }
+  bool torn() const override;
+  bool in_message() const override { return !rest_.empty(); }
 
   // OpenSSL's callbacks, which find the line of a session.
   static void on_key(const SSL* ssl, const char* line);

@@ -17,14 +17,15 @@ class BrokenGate final : public Inhabitant {
   void drain() override { gate_->drain(); }
   gate::Worker* worker() override { return gate_->worker(); }
 
-  void apply(std::shared_ptr<const routes::Snapshot> snapshot) override {
+  void apply(gate::Configuration configuration) override {
     applied_ += 1;
     if (flaw_ == Flaw::hears_of_no_change && applied_ > 1) return;
-    routes::Model model = snapshot->model();
+    routes::Model model = configuration.snapshot->model();
     spoil(model);
     std::shared_ptr<const routes::Snapshot> spoilt;
-    routes::Snapshot::compile(std::move(model), snapshot->generation(), labels_, spoilt);
-    gate_->apply(std::move(spoilt));
+    routes::Snapshot::compile(std::move(model), configuration.snapshot->generation(), labels_, spoilt);
+    configuration.snapshot = std::move(spoilt);
+    gate_->apply(std::move(configuration));
   }
   void change_endpoints(const gate::EndpointList& list) override {
     if (flaw_ != Flaw::hears_of_no_change) gate_->change_endpoints(list);

@@ -36,7 +36,8 @@ class Relay final : public Inhabitant, public reactor::Handler {
   }
 
   reactor::Handler& handler() override { return *this; }
-  void apply(std::shared_ptr<const routes::Snapshot> snapshot) override {
+  void apply(gate::Configuration configuration) override {
+    const routes::Snapshot* snapshot = configuration.snapshot.get();
     endpoint_ = snapshot->backends().front().endpoints.front().model.address;
     if (!listener_) listener_ = *reactor_.listen(snapshot->listeners().front().model.bind, {listener, {}});
   }
