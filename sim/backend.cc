@@ -46,7 +46,9 @@ void Backend::on_port_changed(base::Handle) {
 
 void Backend::accept_one() {
   if (ill_ == Ill::frozen || !port_ || !network_.waiting(port_)) return;
-  Connection& connection = add_connection(accept_line());
+  std::unique_ptr<Line> line = accept_line();
+  if (voice_.tls == nullptr && voice_.may_speak_h2()) return add_trunk(std::move(line));
+  Connection& connection = add_connection(std::move(line));
   if (ill_ == Ill::resets && rng_.chance(500)) return close_idle(connection, true);
   schedule(connection);
 }
@@ -57,7 +59,12 @@ std::unique_ptr<Line> Backend::accept_line() {
   if (voice_.tls == nullptr) return wire;
   const TlsManners manners = draw_tls_manners(rng_, voice_, TlsSite::Peer::endpoint);
   if (manners.hello_delay > slow_hello) ledger_.disturb(name_);
-  const TlsSite::PeerWish wish{.tls12 = manners.tls12, .alpn = "http/1.1"};
+  constexpr const char* either[] = {"h2", "h2", "http/1.1", ""};
+  const bool chooses = voice_.protocol == routes::BackendProtocol::automatic;
+  const TlsSite::PeerWish wish{.tls12 = manners.tls12,
+                               .alpn = chooses                  ? either[rng_.below(std::size(either))]
+                                       : voice_.may_speak_h2() ? "h2"
+                                                               : "http/1.1"};
   return std::make_unique<TlsLine>(world_, *voice_.tls, TlsSite::Peer::endpoint, std::move(wire), wish, manners);
 }
 
@@ -104,7 +111,11 @@ void Backend::act(base::Handle handle) {
     if (connection->line->finished()) drop(*connection, false);
     return;
   }
-  connection->greeted = true;
+  if (!std::exchange(connection->greeted, true) && connection->line->agreed() == "h2") {
+    std::unique_ptr<Line> line = std::move(connection->line);
+    connections_.erase(handle);
+    return add_trunk(std::move(line));
+  }
   if (!connection->stalled && !read(*connection)) return;
   if (ill_ != Ill::mute) write(*connection);
   connection = connections_.find(handle);
@@ -112,7 +123,47 @@ void Backend::act(base::Handle handle) {
   // A peer that only closed its half still gets the answer to its last request, and the rest of a tunnel.
   const bool owes = connection->tunnel ? world_.now() < connection->speaks_at
                                        : connection->request_over && connection->answer != Answer::written;
+  // The end of a stream's request is no end of its connection.
+  if (connection->stalled && connection->line->is_stream()) return;
   if (!owes || connection->stalled) drop(*connection, false);
+}
+
+// ---- connections of HTTP/2 -------------------------------------------------------------------------------------
+
+void Backend::add_trunk(std::unique_ptr<Line> line) {
+  std::erase_if(trunks_, [](const auto& trunk) { return trunk->over(); });
+  const H2Manners manners = draw_h2_manners(rng_, voice_);
+  if (manners.settings_delay > slow_hello) ledger_.disturb(name_);
+  const std::size_t number = ++trunk_count_;
+  Trunk::Told told;
+  told.stream = [this](std::unique_ptr<Line> stream) { schedule(add_connection(std::move(stream))); };
+  told.refused = [this](std::uint64_t exchange) { ledger_.refused(exchange); };
+  told.idle = [this, number] { rest_trunk(number); };
+  trunks_.push_back(std::make_shared<Trunk>(world_, Trunk::Role::endpoint, std::move(line), manners, std::move(told)));
+  const std::shared_ptr<Trunk> trunk = trunks_.back();
+  trunk->set_number(number);
+  trunk->begin();
+  if (ill_ == Ill::resets && rng_.chance(500)) trunk->end(Trunk::End::reset);
+}
+
+std::vector<std::shared_ptr<Trunk>> Backend::open_trunks() {
+  std::erase_if(trunks_, [](const auto& trunk) { return trunk->over(); });
+  return trunks_;
+}
+
+// It has no streams: some endpoints then do not keep it for long.
+void Backend::rest_trunk(std::size_t number) {
+  if (habits_.idle_close_max == Duration{}) return;
+  world_.after(world_.draw(habits_.idle_close_min, habits_.idle_close_max), [this, number] {
+    for (const auto& trunk : open_trunks())
+      if (trunk->number() == number && trunk->idle() && ill_ != Ill::frozen) trunk->go_away();
+  });
+}
+
+void Backend::calm_down() {
+  voice_.rude = false;
+  voice_.hello_delay_max = {};
+  for (const auto& trunk : open_trunks()) trunk->calm_down();
 }
 
 // False if the connection was dropped.
@@ -267,8 +318,8 @@ std::string Backend::head_of_answer(const Exchange& exchange, bool bodiless, boo
 void Backend::queue_answer(Connection& connection, const Exchange& exchange, Strike strike) {
   const ResponsePlan& plan = exchange.plan;
   if (exchange.upgrade) {
-    connection.out.push("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: echo\r\nX-Sim-Id: " +
-                        std::to_string(exchange.id) + "\r\nX-Sim-Endpoint: " + name_ + "\r\n\r\n");
+    connection.out.push("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: " +
+                        std::string(connection.reader.field("upgrade")) + "\r\nX-Sim-Id: " + std::to_string(exchange.id) + "\r\nX-Sim-Endpoint: " + name_ + "\r\n\r\n");
     connection.tunnel = true;
     connection.speaks_at = world_.now() + plan.pause;
     return pause(connection, plan.pause);
@@ -332,6 +383,7 @@ void Backend::message_over(Connection& connection) {
   connection.answer = Answer::none;
   connection.served += 1;
   connection.reader.next();
+  if (connection.line->is_stream()) return drop(connection, false);
   if (ends_) return close_idle(connection, false);
   if (!connection.in.empty()) return schedule(connection);  // the next request came with the end of this one
   wait_idle(connection);

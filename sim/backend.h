@@ -46,6 +46,7 @@ class Backend final : private Watcher {
 
   void set_habits(const BackendHabits& habits) { habits_ = habits; }
   void set_voice(const Voice& voice) { voice_ = voice; }
+  void calm_down();  // speaks as before, and plainly
   const Voice& voice() const { return voice_; }
   void open();    // listens
   void refuse();  // stops listening: connection attempts are refused
@@ -119,7 +120,11 @@ class Backend final : private Watcher {
   void drop(Connection& connection, bool by_reset);
   void vanish(Connection& connection);
   std::unique_ptr<Line> accept_line();
+  void add_trunk(std::unique_ptr<Line> line);
+  void rest_trunk(std::size_t number);
+  std::vector<std::shared_ptr<Trunk>> open_trunks();
   Connection& add_connection(std::unique_ptr<Line> line);
+  void swallow();
   void close_idle(Connection& connection, bool by_reset);
   bool idle(const Connection& connection) const;
   bool hangs();
@@ -143,6 +148,8 @@ class Backend final : private Watcher {
   bool retired_ = false;
   Instant retired_at_{};
   base::SlotMap<Connection> connections_;
+  std::vector<std::shared_ptr<Trunk>> trunks_;
+  std::size_t trunk_count_ = 0;
 };
 
 }  // namespace ebb::sim

@@ -62,14 +62,16 @@ void Backend::terminate() {
   refuse();
   for (const base::Handle handle : all()) {
     Connection& connection = *connections_.find(handle);
-    if (idle(connection) && !connection.reader.begun()) close_idle(connection, false);
+    if (idle(connection) && !connection.reader.begun() && !connection.line->is_stream()) close_idle(connection, false);
   }
+  for (const auto& trunk : open_trunks()) trunk->go_away();
 }
 
 void Backend::kill() {
   world_.note("kill", address_.port());
   excuse_work("killed in the middle of its answer");
   refuse();
+  swallow();
   for (const base::Handle handle : all()) {
     Connection& connection = *connections_.find(handle);
     if (idle(connection)) {
@@ -78,6 +80,7 @@ void Backend::kill() {
       vanish(connection);
     }
   }
+  for (const auto& trunk : open_trunks()) trunk->end(Trunk::End::drop);
   ill_ = Ill::none;
 }
 
@@ -85,7 +88,9 @@ void Backend::fall_ill(Ill ill) {
   world_.note("falls ill", address_.port(), static_cast<std::uint64_t>(ill));
   excuse_work("fell ill in the middle of its answer");
   ill_ = ill;
+  for (const auto& trunk : open_trunks()) trunk->freeze(ill == Ill::frozen);
   if (ill != Ill::resets) return;
+  swallow();
   for (const base::Handle handle : all()) {
     Connection& connection = *connections_.find(handle);
     if (idle(connection)) {
@@ -94,12 +99,22 @@ void Backend::fall_ill(Ill ill) {
       drop(connection, true);
     }
   }
+  for (const auto& trunk : open_trunks()) trunk->end(Trunk::End::reset);
+}
+
+// What its kernel has of requests on streams, and it has not looked at, is lost with it.
+void Backend::swallow() {
+  for (const auto& trunk : open_trunks()) {
+    trunk->take_all();
+    if (trunk->torn()) ledger_.swallowed(backend_, 1);
+  }
 }
 
 void Backend::recover() {
   if (ill_ == Ill::none) return;
   world_.note("recovers", address_.port());
   ill_ = Ill::none;
+  for (const auto& trunk : open_trunks()) trunk->freeze(false);
   while (port_ && network_.waiting(port_)) accept_one();
   for (const base::Handle handle : all()) {
     Connection& connection = *connections_.find(handle);

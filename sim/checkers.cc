@@ -36,7 +36,8 @@ void WorkerChecker::check_books() {
   expect(audit.without_deadline == 0, "everything live has a deadline", audit.without_deadline);
   expect(audit.missing_transitions == 0, "no machine met a pair that its table lacks", audit.missing_transitions);
   expect(audit.lost_handles == 0, "nothing that had to be there was gone", audit.lost_handles);
-  expect(audit.exchanges <= audit.clients + audit.witnesses, "each exchange has a client", audit.exchanges);
+  const std::size_t of_clients = audit.clients * exchanges_per_client_;
+  expect(audit.exchanges <= of_clients + audit.witnesses, "each exchange has a client", audit.exchanges);
   if (inhabitant_.worker() != nullptr && ++audits_ % audits_between_looks == 0) check_endpoints();
 }
 

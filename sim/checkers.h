@@ -17,6 +17,8 @@ class WorkerChecker {
 
   // So many idle connections may be kept to an endpoint of the backend.
   void limit_idle(const std::string& backend, std::uint32_t most) { idle_max_[backend] = most; }
+  // Clients may have so many exchanges at a time on one connection.
+  void allow_streams(std::size_t most) { exchanges_per_client_ = most; }
   // After every step; the costly part only after some rounds of the worker.
   void after_step();
   // Now: every connection is somebody's, and every live thing has a deadline.
@@ -32,6 +34,7 @@ class WorkerChecker {
   World& world_;
   SimReactor& reactor_;
   Inhabitant& inhabitant_;
+  std::size_t exchanges_per_client_ = 1;
   std::uint64_t rounds_seen_ = 0;
   std::uint64_t audits_ = 0;
   std::map<std::string, std::uint32_t> idle_max_;  // by backend

@@ -9,6 +9,8 @@ namespace {
 
 constexpr Duration reconnect_delay = milliseconds{10};
 constexpr Duration continue_patience = seconds{1};
+constexpr std::string_view websocket_close = "\x88\x02\x03\xe9";
+constexpr std::uint32_t again_max = 20;  // times that a request is asked again because nothing was done about it
 constexpr Duration timer_slack = milliseconds{150};  // the longest way that a link has, and a late timer
 
 // Each is ambiguous or wrong in one way (RFC 9112), or for nobody; none may reach a backend.
@@ -89,6 +91,7 @@ void Client::connect() {
     line_ = std::move(wire);
   }
   line_->on_change([this] { soon(); });
+  if (line_->open()) soon();
 }
 
 // ---- asking ----------------------------------------------------------------------------------------------------
@@ -121,8 +124,13 @@ void Client::send_requests() {
 void Client::send_body(const Exchange& exchange) {
   if (exchange.request_body == BodyKind::none) return;
   std::string body = Content(exchange.id, Direction::request).text(0, exchange.request_bytes);
-  if (chunks(exchange)) body = chunked(body, exchange.plan.chunk);
-  if (exchange.due == Due::late_refusal && chunks(exchange)) body.replace(body.size() - 5, 5, "no size\r\n\r\n");
+  const bool spoilt = exchange.due == Due::late_refusal && chunks(exchange);
+  if (spoilt && line_->is_stream()) {
+    finished_ = true;  // before the length that it has promised
+  } else if (chunks(exchange)) {
+    body = chunked(body, exchange.plan.chunk);
+    if (spoilt) body.replace(body.size() - 5, 5, "no size\r\n\r\n");
+  }
   if (!exchange.plan.continue_first) return out_.push(body);
   held_back_ = std::move(body);
   // RFC 9110 10.1.1: a client does not wait for ever.
@@ -140,7 +148,7 @@ void Client::send_eagerly(const Exchange& exchange) {
 }
 
 std::string Client::request_text(Exchange& exchange, bool last) const {
-  if (exchange.due == Due::refusal) return refused_request(exchange.id);
+  if (exchange.due == Due::refusal && !line_->is_stream()) return refused_request(exchange.id);
   std::string text = exchange.method + " /" + exchange.segment + "/" + std::to_string(exchange.id) + " HTTP/1." +
                      std::to_string(script_.minor) + "\r\nHost: b" + std::to_string(exchange.backend) +
                      ".test\r\nX-Sim-Id: " + std::to_string(exchange.id) + "\r\n";
@@ -148,10 +156,17 @@ std::string Client::request_text(Exchange& exchange, bool last) const {
   const auto cookie = cookies_.find(exchange.backend);
   exchange.bound_to = cookie == cookies_.end() ? "" : cookie->second.endpoint;
   if (cookie != cookies_.end()) text += "Cookie: own=1; " + cookie->second.value + "\r\n";
-  if (exchange.upgrade) return text + "Connection: Upgrade\r\nUpgrade: echo\r\n\r\n";
+  if (exchange.due == Due::refusal) return text + "X-Sim-Malformed: " + std::to_string(exchange.id) + "\r\n\r\n";
+  if (exchange.upgrade) {
+    text += "Connection: Upgrade\r\nUpgrade: " + std::string(exchange.protocol) + "\r\n";
+    if (!line_->is_stream()) text += "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n";
+    return text + "Sec-WebSocket-Version: 13\r\n\r\n";
+  }
   if (last && script_.close_last) text += "Connection: close\r\n";
   if (exchange.plan.continue_first) text += "Expect: 100-continue\r\n";
-  if (chunks(exchange)) {
+  if (exchange.due == Due::late_refusal && chunks(exchange) && line_->is_stream()) {
+    text += "Content-Length: " + std::to_string(exchange.request_bytes + 5) + "\r\n";
+  } else if (chunks(exchange)) {
     text += "Transfer-Encoding: chunked\r\n";
   } else if (exchange.request_body != BodyKind::none) {
     text += "Content-Length: " + std::to_string(exchange.request_bytes) + "\r\n";
@@ -250,7 +265,8 @@ void Client::answer_begins() {
     s_.world.fail("exchange " + std::to_string(exchange.id) + " was answered with another status");
   if (script_.minor == 0 && reader_.has_token("transfer-encoding", "chunked"))
     s_.world.fail("an HTTP/1.0 client was sent chunks");
-  if (reader_.has_token("connection", "close") || script_.minor == 0) last_answer_ = true;
+  const bool closes = reader_.has_token("connection", "close") || line_->is_stream();
+  if (closes || script_.minor == 0) last_answer_ = true;
   if (exchange.upgrade && eager_ > 0) last_answer_ = true;  // refused: what we sent too early is no request
   const auto [kind, length] = reader_.framing(BodyKind::until_close);
   if (bodiless(exchange, status)) return reader_.start_body(BodyKind::none, 0);
@@ -273,7 +289,9 @@ void Client::check_body(const Exchange& exchange) {
 
 bool Client::read_tunnel() {
   const Exchange& exchange = current();
-  const std::string bytes = in_.pop(in_.size());
+  std::string bytes = in_.pop(in_.size());
+  // A WebSocket whose endpoint's time is over is told so.
+  if (exchange.excuse != nullptr && bytes.ends_with(websocket_close)) bytes.resize(bytes.size() - websocket_close.size());
   if (!Content(exchange.id, Direction::request).matches(body_read_, bytes))
     s_.world.fail("tunnelled bytes of exchange " + std::to_string(exchange.id) + " are not its own");
   body_read_ += bytes.size();
@@ -303,8 +321,9 @@ void Client::answer_complete() {
   if (last_answer_ || all_answered()) {
     next_ -= waiting_.size();  // behind a last answer: to be asked again elsewhere
     waiting_.clear();
+    const bool pauses = line_->is_stream();
     close();
-    later(reconnect_delay);
+    later(pauses ? std::max(reconnect_delay, script_.pause) : reconnect_delay);
     return;
   }
   if (script_.pause == Duration{}) return soon();
@@ -344,8 +363,32 @@ void Client::stop_misbehaving() {
   forget();
 }
 
+// Of a stream. False: it is to be judged like any connection.
+bool Client::stream_ended() {
+  if (!line_->is_stream()) return false;
+  if (waiting_.empty()) {  // the connection has ended before it asked
+    close();
+    later(reconnect_delay);
+    return true;
+  }
+  Exchange& exchange = current();
+  if (exchange.due == Due::refusal) s_.ledger.excuse(exchange.id, "what breaks HTTP/2 may be answered by a reset");
+  const bool again = line_->unprocessed() && ++exchange.asked_again <= again_max;
+  if (!again && !line_->by_own_hand()) return false;
+  if (again) {
+    next_ -= 1;
+  } else {
+    s_.ledger.end(exchange.id, Outcome::abandoned, 0);
+  }
+  waiting_.clear();
+  close();
+  later(reconnect_delay);
+  return true;
+}
+
 // The router, or the path, has ended the connection.
 void Client::connection_ended(bool reset) {
+  if (stream_ended()) return;
   const bool may_close =
       last_answer_ || script_.never_leaves || s_.ledger.excusing_all() || (!opened_ && s_.listeners_change());
   if (waiting_.empty()) {

@@ -82,6 +82,7 @@ class Client final {
   bool leaves_now();
   void leave();
   void connection_ended(bool reset);
+  bool stream_ended();
   void ask_rest_again();
   void close();
   void forget();

@@ -160,6 +160,16 @@ void Ledger::executed(Exchange& exchange) {
   if (exchange.executions > most) world_.fail("executed too often: " + describe(exchange));
 }
 
+// Once it must be asked again, whatever its method; each time is one of its tries.
+void Ledger::refused(std::uint64_t id) {
+  Exchange* exchange = find(id);
+  if (exchange == nullptr) return;
+  world_.note("refused unprocessed", id);
+  exchange->refusals += 1;
+  const bool kept = exchange->request_bytes < replay_bytes_max;
+  if (exchange->refusals > 1 || retries_[exchange->backend] == 0 || !kept) excuse(id, "refused unprocessed");
+}
+
 // A pooled connection that fails before any response byte must be made up for if the request may be repeated; all
 // other strikes may show.
 void Ledger::struck(Exchange& exchange, Strike strike, bool connection_reused) {

@@ -67,6 +67,7 @@ struct Exchange {
   std::uint32_t backend = 0;  // index of the backend that must get it
   std::string method = "GET";
   const char* segment = "x";  // the first of its path
+  const char* protocol = "echo";  // that an upgrade asks for
   bool idempotent = true;
   bool upgrade = false;
   Due due = Due::service;
@@ -80,6 +81,8 @@ struct Exchange {
 
   std::string endpoint;          // that read its head last
   bool answer_begun = false;     // there
+  std::uint32_t refusals = 0;    // by endpoints that had done nothing about it, and said so
+  std::uint32_t asked_again = 0;  // because the router had said that
   std::uint32_t attempts = 0;    // complete heads that backends have read
   std::uint32_t executions = 0;  // complete requests that backends have read
   // Somebody did something that may rightly cost this exchange its answer; a literal that says what.
@@ -135,6 +138,7 @@ class Ledger {
   // Backends report; false if the backend should not go on.
   void head_arrived(Exchange& exchange, const std::string& endpoint);
   void executed(Exchange& exchange);
+  void refused(std::uint64_t id);
   void struck(Exchange& exchange, Strike strike, bool connection_reused);
   // Clients report.
   void end(std::uint64_t id, Outcome outcome, int status);

@@ -171,6 +171,10 @@ BackendHabits draw_habits(base::Rng& rng, const Climate& climate) {
 Voice draw_voice(base::Rng& rng, const Climate& climate, Site& site) {
   Voice voice;
   if (climate.tongues.tls && rng.chance(500)) voice.tls = &site.tls();
+  if (climate.tongues.h2 && rng.chance(600)) {
+    using enum routes::BackendProtocol;
+    voice.protocol = voice.tls == nullptr ? h2c : rng.chance(500) ? h2 : automatic;
+  }
   voice.rude = climate.rude_clients && rng.chance(600);
   voice.hello_delay_max = climate.steady_load ? milliseconds{200} : seconds{3};
   return voice;

@@ -97,8 +97,8 @@ void Scenario::build(const Size& size) {
   }
   site_.start(draw_settings(), size.workers, make_);
   for (std::uint32_t i = 0; i < size.clients; ++i) {
-    add_client(draw_client(climate_, static_cast<std::uint32_t>(exchanges_of_a_client())),
-               milliseconds{10} + world_.draw({}, climate_.steady_load ? seconds{1} : seconds{2}));
+    add_household(climate_, static_cast<std::uint32_t>(exchanges_of_a_client()),
+                  milliseconds{10} + world_.draw({}, climate_.steady_load ? seconds{1} : seconds{2}));
   }
 }
 
@@ -119,16 +119,17 @@ Site::Settings Scenario::draw_settings() {
   if (climate_.malformed && rng.chance(300)) settings.limits.body_bytes = rng.between(100, 200000);
   if (scene_ != nullptr) settings.limits.idle_per_client = static_cast<std::uint32_t>(rng.between(2, 8));
   settings.listener = *base::Address::parse("10.0.0.1:8080");
+  settings.streams = climate_.tongues.h2;
   if (climate_.tongues.tls) settings.secure_listener = *base::Address::parse("10.0.0.1:8443");
   return settings;
 }
 
 // ---- clients ---------------------------------------------------------------------------------------------------
 
-ClientScript Scenario::draw_client(const Climate& climate, std::uint32_t exchanges) {
+ClientScript Scenario::draw_client(const Climate& climate, std::uint32_t exchanges, bool streams) {
   ClientScript script = draw_script(world_.rng(), climate, site_.settings().timeouts);
+  if (streams) script.minor = 1, script.depth = 1;
   if (!storming_) script.pause = script.write_gap = script.read_gap = {};
-  script.from = client_address(clients_.size());
   for (std::uint32_t i = 0; i < exchanges; ++i) script.exchanges.push_back(draw_request(climate, script));
   return script;
 }
@@ -140,6 +141,7 @@ std::uint64_t Scenario::draw_request(const Climate& climate, const ClientScript&
   const std::uint64_t most = site_.settings().limits.body_bytes;
   const bool too_large = most != 0 && exchange.request_bytes > most && !exchange.upgrade;
   if (too_large && exchange.due == Due::service) exchange.due = Due::late_refusal, exchange.plan.early = false;
+  if (climate_.tongues.h2) exchange.protocol = "websocket";
   Exchange& entered = ledger_.add(std::move(exchange));
   const Group& group = site_.groups()[entered.backend];
   if (storming_) ledger_.excuse(entered.id, excuse_of_race(entered, group));
@@ -149,7 +151,7 @@ std::uint64_t Scenario::draw_request(const Climate& climate, const ClientScript&
   return entered.id;
 }
 
-Client& Scenario::add_client(ClientScript script, Duration start) {
+Client& Scenario::add_client(ClientScript script, Duration start, Dial dial) {
   Client::Surroundings surroundings{
       world_,
       network_,
@@ -157,26 +159,61 @@ Client& Scenario::add_client(ClientScript script, Duration start) {
       [this] { return site_.settings().listener; },
       [this] { return world_.now() - listener_changed_ < seconds{1} && listener_changed_ != Instant{}; },
       !climate_.relay_only,
-      {}};
-  Voice voice = draw_voice(world_.rng(), climate_, site_);
-  if (!storming_) voice.rude = false;
-  if (voice.tls != nullptr) surroundings.dial = dialler(voice, script.from);
+      std::move(dial)};
   clients_.push_back(std::make_unique<Client>(std::move(surroundings), std::move(script)));
   Client& client = *clients_.back();
   world_.after(start, [&client] { client.start(); });
   return client;
 }
 
-std::function<std::unique_ptr<Line>()> Scenario::dialler(const Voice& voice, const base::Address& from) {
-  return [this, voice, from]() -> std::unique_ptr<Line> {
-    auto wire = std::make_unique<Wire>(network_);
-    wire->connect(from, site_.settings().secure_listener);
+std::unique_ptr<Line> Scenario::dial(const Voice& voice, const base::Address& from) {
+  auto wire = std::make_unique<Wire>(network_);
+  const bool secure = voice.tls != nullptr;
+  wire->connect(from, secure ? site_.settings().secure_listener : site_.settings().listener);
+  if (!secure) return wire;
+  Voice now = voice;
+  now.rude = voice.rude && storming_;
+  const TlsManners manners = draw_tls_manners(world_.rng(), now, TlsSite::Peer::client);
+  const TlsSite::PeerWish wish{.tls12 = manners.tls12,
+                               .alpn = voice.may_speak_h2() ? "\x02h2\x08http/1.1" : "\x08http/1.1",
+                               .fresh = world_.rng().chance(200)};
+  return std::make_unique<TlsLine>(world_, *voice.tls, TlsSite::Peer::client, std::move(wire), wish, manners);
+}
+
+std::unique_ptr<Line> Scenario::dial_stream(const Voice& voice, const base::Address& from, std::weak_ptr<Trunk>& trunk) {
+  std::shared_ptr<Trunk> open = trunk.lock();
+  if (open == nullptr || !open->takes_streams()) {
     Voice now = voice;
     now.rude = voice.rude && storming_;
-    const TlsManners manners = draw_tls_manners(world_.rng(), now, TlsSite::Peer::client);
-    const TlsSite::PeerWish wish{.tls12 = manners.tls12, .alpn = "\x08http/1.1", .fresh = world_.rng().chance(200)};
-    return std::make_unique<TlsLine>(world_, *voice.tls, TlsSite::Peer::client, std::move(wire), wish, manners);
-  };
+    now.hello_delay_max = {};
+    const H2Manners manners = draw_h2_manners(world_.rng(), now);
+    open = std::make_shared<Trunk>(world_, Trunk::Role::client, dial(voice, from), manners, Trunk::Told{});
+    open->begin();
+    std::erase_if(trunks_, [](const auto& one) { return one->over(); });
+    trunks_.push_back(open);
+    trunk = open;
+  }
+  return open->open();
+}
+
+// One client, or several that share a connection of HTTP/2.
+void Scenario::add_household(const Climate& climate, std::uint32_t exchanges, Duration start) {
+  Voice voice = draw_voice(world_.rng(), climate_, site_);
+  if (!storming_) voice.rude = false;
+  const std::uint64_t heads = voice.may_speak_h2() ? world_.rng().between(1, 4) : 1;
+  const auto trunk = std::make_shared<std::weak_ptr<Trunk>>();
+  const base::Address from = client_address(clients_.size());
+  for (std::uint64_t i = 0; i < heads; ++i) {
+    ClientScript script = draw_client(climate, exchanges, voice.may_speak_h2());
+    script.from = from;
+    Dial dial;
+    if (voice.may_speak_h2()) {
+      dial = [this, voice, from, trunk] { return dial_stream(voice, from, *trunk); };
+    } else if (voice.tls != nullptr) {
+      dial = [this, voice, from] { return this->dial(voice, from); };
+    }
+    add_client(std::move(script), start, std::move(dial));
+  }
 }
 
 // From the same address each time.
@@ -240,6 +277,7 @@ void Scenario::storm() {
 void Scenario::settle() {
   world_.note("settle");
   for (auto& client : clients_) client->stop_misbehaving();
+  for (auto& trunk : trunks_) trunk->calm_down();
   for (Site::Place& place : site_.workers()) place.reactor->set_fd_limit(UINT32_MAX);
   for (std::size_t i = 0; i < site_.groups().size(); ++i) {
     Group& group = site_.groups()[i];
@@ -247,10 +285,7 @@ void Scenario::settle() {
     site_.set_standing(i, 0, Standing::ready);
     for (Endpoint& endpoint : group.endpoints) {
       endpoint.process->set_habits({});
-      Voice polite = endpoint.process->voice();
-      polite.rude = false;
-      polite.hello_delay_max = {};
-      endpoint.process->set_voice(polite);
+      endpoint.process->calm_down();
       endpoint.process->recover();
       if (endpoint.standing != Standing::absent) endpoint.process->start();
       endpoint.process->find_way();
@@ -272,8 +307,8 @@ void Scenario::calm() {
   world_.note("calm");
   ledger_.excuse_all(nullptr);
   for (std::uint32_t i = 0; i < calm_clients; ++i)
-    add_client(draw_client({.relay_only = climate_.relay_only}, static_cast<std::uint32_t>(site_.groups().size()) * 2),
-               world_.draw({}, milliseconds{100}));
+    add_household({.relay_only = climate_.relay_only}, static_cast<std::uint32_t>(site_.groups().size()) * 2,
+                  world_.draw({}, milliseconds{100}));
   run_until([this] { return clients_done(); }, calm_time);
   if (!clients_done()) world_.fail("not live: calm clients wait for " + std::to_string(ledger_.pending()) + " answers");
 }

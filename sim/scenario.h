@@ -46,10 +46,13 @@ class Scenario {
   std::uint64_t exchanges_of_a_client();
   void build(const Size& size);
   Site::Settings draw_settings();
-  ClientScript draw_client(const Climate& climate, std::uint32_t exchanges);
+  ClientScript draw_client(const Climate& climate, std::uint32_t exchanges, bool streams);
   std::uint64_t draw_request(const Climate& climate, const ClientScript& script);
-  Client& add_client(ClientScript script, Duration start);
-  std::function<std::unique_ptr<Line>()> dialler(const Voice& voice, const base::Address& from);
+  using Dial = std::function<std::unique_ptr<Line>()>;
+  Client& add_client(ClientScript script, Duration start, Dial dial = {});
+  void add_household(const Climate& climate, std::uint32_t exchanges, Duration start);
+  std::unique_ptr<Line> dial(const Voice& voice, const base::Address& from);
+  std::unique_ptr<Line> dial_stream(const Voice& voice, const base::Address& from, std::weak_ptr<Trunk>& trunk);
   void add_leaky_client();
   std::size_t leaked() const;
 
@@ -74,6 +77,7 @@ class Scenario {
   Site site_;
   std::optional<Storm> storm_;
   std::optional<Stage> stage_;
+  std::vector<std::shared_ptr<Trunk>> trunks_;  // of clients
   std::vector<std::unique_ptr<Client>> clients_;
   std::vector<Client*> leaky_clients_;
   Instant listener_changed_{};

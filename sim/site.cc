@@ -34,6 +34,7 @@ void Site::add_group(routes::BackendModel model, const BackendHabits& habits, st
                      const Voice& voice) {
   ledger_.set_retries(static_cast<std::uint32_t>(groups_.size()), model.retries);
   model.protocol = voice.protocol;
+  if (voice.tls != nullptr) model.tls = routes::BackendTlsModel{.name = "endpoint.test"};
   groups_.push_back({.model = std::move(model), .habits = habits, .voice = voice, .endpoints = {}});
   for (std::uint32_t i = 0; i < endpoints; ++i) {
     groups_.back().endpoints[spawn(groups_.size() - 1)].standing = Standing::ready;
@@ -65,6 +66,7 @@ void Site::start(const Settings& settings, std::uint32_t workers, const MakeInha
     place.inhabitant = make(*place.reactor, labels_, siblings_of(i, workers));
     place.checker = std::make_unique<WorkerChecker>(world_, *place.reactor, *place.inhabitant);
     for (const Group& group : groups_) place.checker->limit_idle(group.model.name, group.model.idle_per_endpoint_max);
+    if (settings.streams) place.checker->allow_streams(128);
     place.reactor->run(place.inhabitant->handler());
     workers_.push_back(std::move(place));
   }
@@ -109,6 +111,7 @@ routes::Model Site::model() const {
     routes::RouteModel& route = model.routes.emplace_back();
     route.host = backend.name + ".test";
     route.backend = backend.name;
+    if (group.voice.tls != nullptr) route.tls = routes::TlsMode::reencrypt;
     if (group.attempt_timeout > Duration{}) route.policy.make().timeouts.attempt = group.attempt_timeout;
     model.backends.push_back(std::move(backend));
   }

@@ -42,6 +42,7 @@ class Site {
     reactor::SocketLimits sockets;
     base::Address listener;
     base::Address secure_listener{};  // invalid: none
+    bool streams = false;             // some clients speak HTTP/2
   };
 
   Site(World& world, Network& network, Ledger& ledger) : world_(world), network_(network), ledger_(ledger) {}

@@ -3,6 +3,7 @@
 
 #include "routes/model.h"
 #include "sim/tls_line.h"
+#include "sim/trunk.h"
 
 namespace ebb::sim {
 
@@ -24,6 +25,7 @@ struct Voice {
   bool may_speak_h2() const { return protocol != routes::BackendProtocol::http1; }
 };
 
+H2Manners draw_h2_manners(base::Rng& rng, const Voice& voice);
 TlsManners draw_tls_manners(base::Rng& rng, const Voice& voice, TlsSite::Peer peer);
 
 }  // namespace ebb::sim
