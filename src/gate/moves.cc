@@ -40,7 +40,8 @@ void Moves::move_on(Exchange& exchange) {
   const LiveEndpoint* endpoint = core_.endpoints->find(attempt.endpoint);
   // No answer to SYN. A handshake, of TLS or HTTP/2, that takes its time says nothing about the host.
   if (endpoint != nullptr && attempt.back->unanswered(attempt.end)) core_.health->connect_slow(*endpoint);
-  if (!could_serve(exchange, attempt.endpoint)) return core_.deadlines->wait_for_connection(exchange);
+  const bool may_leave = core_.attempts->retries(exchange) > 0 && could_serve(exchange, attempt.endpoint);
+  if (!may_leave) return core_.deadlines->wait_for_connection(exchange);
   attempt.back->leave(std::exchange(attempt.end, {}));
   core_.attempts->retry_or_finish(exchange, Cause::backend_connect_timeout, lifecycle::Delivery::unknown);
 }
