@@ -305,7 +305,8 @@ void Backends::on_connected(Handle handle) {
 }
 
 void Backends::established(BackendConnection& connection) {
-  if (connection.h2) return core_.h2_backends->on_established(connection);
+  if (connection.h2 && !core_.h2_backends->disagrees(connection)) return core_.h2_backends->on_established(connection);
+  if (connection.h2) return core_.h2_backends->give_up(connection);
   if (connection.secure != nullptr) {
     EBB_FIND(endpoint, core_.endpoints->find(connection.endpoint), fail(connection, Cause::internal));
     endpoint.speaks_h2 = connection.secure->session.alpn() == "h2";

@@ -41,6 +41,7 @@ class H2BackendSession final : public wire::H2Listener {
   lifecycle::Silence silence;
   base::Instant opened{};
   base::Instant idle_since{};
+  bool presumed = false;               // of an endpoint that chooses: HTTP/2 was agreed on before, and may not be again
   std::optional<base::Cause> retired;  // no new streams, and why; it closes by this when it has none
   bool scheduled = false;
 

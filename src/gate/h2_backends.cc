@@ -122,6 +122,7 @@ base::Result<Handle> H2Backends::open(Handle endpoint_handle, Handle exchange, c
     if (!opened) return std::unexpected(opened.error());
     connection = core_.backends->find(*opened);
     make_session(*connection);
+    connection->h2->presumed = endpoint.speaks_h2;
   }
   BackendStream& call = add_call(*connection, exchange);
   connection->h2->waiting.push_back(call.self);
@@ -170,6 +171,30 @@ void H2Backends::on_established(BackendConnection& connection) {
   connection.h2->silence.heard(core_.reactor.now());
   core_.reactor.receive(connection.socket, Receive::piecewise);
   schedule(connection);
+}
+
+bool H2Backends::disagrees(const BackendConnection& connection) const {
+  return connection.h2->presumed && connection.secure != nullptr && connection.secure->session.alpn() != "h2";
+}
+
+// Those who wait look again, and find an endpoint that may speak either.
+void H2Backends::give_up(BackendConnection& connection) {
+  EBB_FIND(endpoint, core_.endpoints->find(connection.endpoint),
+           core_.backends->close(connection.self, Cause::internal));
+  endpoint.speaks_h2 = false;
+  H2BackendSession& session = *connection.h2;
+  session.retire(Cause::backend_changed);
+  const Handle self = connection.self;
+  std::vector<Handle> waiting;
+  waiting.swap(session.waiting);
+  for (const Handle handle : waiting) {
+    BackendStream* call = calls_.find(handle);
+    if (call == nullptr || call->life.ended()) continue;
+    const Handle exchange = call->exchange;
+    forget(*call);
+    core_.attempts->on_backend_full(exchange);
+  }
+  core_.backends->close(self, Cause::backend_changed);
 }
 
 void H2Backends::on_received(BackendConnection& connection, Slice bytes) {

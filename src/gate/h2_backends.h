@@ -62,6 +62,9 @@ class H2Backends : public Back {
   // case the exchange that it was opened for is the first to wait.
   void on_established(BackendConnection& connection);
   void adopt(BackendConnection& connection);
+  // Of an endpoint that chooses, and has chosen HTTP/2 before: this handshake has agreed on something else.
+  bool disagrees(const BackendConnection& connection) const;
+  void give_up(BackendConnection& connection);
   void on_received(BackendConnection& connection, base::Slice bytes);
   void on_drained(BackendConnection& connection) { schedule(connection); }
   void on_timer(BackendConnection& connection);

@@ -170,5 +170,43 @@ TEST(Found, AnswerThatBreaksOffDoesNotTakeThoseBeforeItAlong) {
   EXPECT_EQ(small.ledger.count(Outcome::broken), 1u);
 }
 
+// A request that has one try waits for its connection as long as connecting may take, though another endpoint is there.
+TEST(Found, RequestWithOneTryWaitsForASlowConnection) {
+  routes::BackendModel model = backend();
+  model.retries = 0;
+  model.connect_timeout = seconds{3};
+  SmallWorld small(std::move(model), 2);
+  small.process(0).lose_way(Way::swallows);
+  small.ask(milliseconds{10}, {get(100)});
+  small.ask(milliseconds{10}, {get(100)});
+  small.at(milliseconds{500}, [&] { small.process(0).find_way(); });
+  small.run(seconds{5});
+  EXPECT_EQ(small.world.failure(), "");
+  EXPECT_EQ(small.ledger.count(Outcome::answered), 2u);
+  Duration slowest{};
+  for (const Exchange& exchange : small.ledger.all()) slowest = std::max(slowest, exchange.ended_at - exchange.sent_at);
+  EXPECT_GT(slowest, milliseconds{900}) << "the second SYN was waited for";
+}
+
+// An endpoint that chooses the protocol by ALPN chose HTTP/2, and its successor at the same address does not: what has
+// waited for the connection is asked in HTTP/1.
+TEST(Found, EndpointThatNoLongerAgreesOnHttp2IsAskedInHttp1) {
+  SmallWorld small(backend(), 1, {}, 1, 1, routes::BackendProtocol::automatic);
+  const auto speak = [&small](routes::BackendProtocol protocol) {
+    small.process(0).set_voice({.tls = &small.site.tls(), .protocol = protocol});
+  };
+  speak(routes::BackendProtocol::h2);
+  small.ask(milliseconds{10}, {get(100)});
+  small.at(milliseconds{500}, [&] { small.process(0).terminate(); });
+  small.at(milliseconds{600}, [&] {
+    speak(routes::BackendProtocol::http1);
+    small.process(0).start();
+  });
+  small.ask(milliseconds{700}, {post(), get(200)});
+  small.run(seconds{5});
+  EXPECT_EQ(small.world.failure(), "");
+  EXPECT_EQ(small.ledger.count(Outcome::answered), 3u);
+}
+
 }  // namespace
 }  // namespace ebb::sim

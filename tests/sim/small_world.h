@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,11 +15,13 @@ namespace ebb::sim {
 class SmallWorld {
  public:
   SmallWorld(routes::BackendModel model, std::uint32_t endpoints, const routes::Timeouts& timeouts = {},
-             std::uint32_t workers = 1, std::uint64_t seed = 1)
+             std::uint32_t workers = 1, std::uint64_t seed = 1, std::optional<routes::BackendProtocol> over_tls = {})
       : world{seed} {
     network.set_link({});
     model.name = "b0";
-    site.add_group(std::move(model), {}, endpoints);
+    Voice voice;
+    if (over_tls) voice = {.tls = &site.tls(), .protocol = *over_tls};
+    site.add_group(std::move(model), {}, endpoints, voice);
     site.start({.timeouts = timeouts, .limits = {}, .sockets = {}, .listener = *base::Address::parse("10.0.0.1:8080")},
                workers, make_gate);
   }
