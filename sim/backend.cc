@@ -62,7 +62,7 @@ std::unique_ptr<Line> Backend::accept_line() {
   constexpr const char* either[] = {"h2", "h2", "http/1.1", ""};
   const bool chooses = voice_.protocol == routes::BackendProtocol::automatic;
   const TlsSite::PeerWish wish{.tls12 = manners.tls12,
-                               .alpn = chooses                  ? either[rng_.below(std::size(either))]
+                               .alpn = chooses                 ? either[rng_.below(std::size(either))]
                                        : voice_.may_speak_h2() ? "h2"
                                                                : "http/1.1"};
   return std::make_unique<TlsLine>(world_, *voice_.tls, TlsSite::Peer::endpoint, std::move(wire), wish, manners);
@@ -156,12 +156,12 @@ void Backend::rest_trunk(std::size_t number) {
   if (habits_.idle_close_max == Duration{}) return;
   world_.after(world_.draw(habits_.idle_close_min, habits_.idle_close_max), [this, number] {
     for (const auto& trunk : open_trunks())
-      if (trunk->number() == number && trunk->idle() && ill_ != Ill::frozen) trunk->go_away();
+      if (trunk->number() == number && trunk->idle() && trunk->served() && ill_ != Ill::frozen) trunk->go_away();
   });
 }
 
 void Backend::calm_down() {
-  voice_.rude = false;
+  voice_.rude = voice_.useless = false;
   voice_.hello_delay_max = {};
   for (const auto& trunk : open_trunks()) trunk->calm_down();
 }
@@ -319,7 +319,8 @@ void Backend::queue_answer(Connection& connection, const Exchange& exchange, Str
   const ResponsePlan& plan = exchange.plan;
   if (exchange.upgrade) {
     connection.out.push("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: " +
-                        std::string(connection.reader.field("upgrade")) + "\r\nX-Sim-Id: " + std::to_string(exchange.id) + "\r\nX-Sim-Endpoint: " + name_ + "\r\n\r\n");
+                        std::string(connection.reader.field("upgrade")) +
+                        "\r\nX-Sim-Id: " + std::to_string(exchange.id) + "\r\nX-Sim-Endpoint: " + name_ + "\r\n\r\n");
     connection.tunnel = true;
     connection.speaks_at = world_.now() + plan.pause;
     return pause(connection, plan.pause);

@@ -87,6 +87,8 @@ void WorkerChecker::check_empty(std::size_t listed) {
   expect(audit.exchanges == 0, "no exchange is left", audit.exchanges);
   expect(audit.backends == 0, "no backend connection is left", audit.backends);
   expect(reactor_.sockets() == 0, "no socket is left", reactor_.sockets());
+  expect(audit.flows == 0, "no flow is left", audit.flows);
+  expect(reactor_.datagram_sockets() <= 1, "no socket of a flow is left", reactor_.datagram_sockets());
   expect(audit.blocks_in_use == 0, "no block is left in use", audit.blocks_in_use);
   expect(!reactor_.timer_armed(), "no timer is left armed", 1);
   expect(audit.snapshots <= 1, "only the current snapshot is left", audit.snapshots);

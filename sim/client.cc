@@ -291,7 +291,8 @@ bool Client::read_tunnel() {
   const Exchange& exchange = current();
   std::string bytes = in_.pop(in_.size());
   // A WebSocket whose endpoint's time is over is told so.
-  if (exchange.excuse != nullptr && bytes.ends_with(websocket_close)) bytes.resize(bytes.size() - websocket_close.size());
+  if (exchange.excuse != nullptr && bytes.ends_with(websocket_close))
+    bytes.resize(bytes.size() - websocket_close.size());
   if (!Content(exchange.id, Direction::request).matches(body_read_, bytes))
     s_.world.fail("tunnelled bytes of exchange " + std::to_string(exchange.id) + " are not its own");
   body_read_ += bytes.size();
@@ -347,9 +348,7 @@ void Client::leave() {
     case Leave::never: return;
     case Leave::by_silence: silent_ = true; return;
     case Leave::by_close: return close();
-    case Leave::by_reset:
-      line_->reset();
-      return forget();
+    case Leave::by_reset: line_->reset(); return forget();
   }
 }
 

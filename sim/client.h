@@ -48,7 +48,7 @@ class Client final {
     Ledger& ledger;
     std::function<base::Address()> target;
     std::function<bool()> listeners_change;
-    bool says_cause = false;  // the router tells it with each answer of its own
+    bool says_cause = false;                        // the router tells it with each answer of its own
     std::function<std::unique_ptr<Line>()> dial{};  // null: bare TCP to the target
   };
 

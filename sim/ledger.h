@@ -66,7 +66,7 @@ struct Exchange {
   std::uint64_t id = 0;
   std::uint32_t backend = 0;  // index of the backend that must get it
   std::string method = "GET";
-  const char* segment = "x";  // the first of its path
+  const char* segment = "x";      // the first of its path
   const char* protocol = "echo";  // that an upgrade asks for
   bool idempotent = true;
   bool upgrade = false;
@@ -79,12 +79,12 @@ struct Exchange {
   std::string bound_to;     // the endpoint that its cookie names, "": none
   std::uint32_t asked = 0;  // a client asks again if its idle connection was being closed
 
-  std::string endpoint;          // that read its head last
-  bool answer_begun = false;     // there
-  std::uint32_t refusals = 0;    // by endpoints that had done nothing about it, and said so
+  std::string endpoint;           // that read its head last
+  bool answer_begun = false;      // there
+  std::uint32_t refusals = 0;     // by endpoints that had done nothing about it, and said so
   std::uint32_t asked_again = 0;  // because the router had said that
-  std::uint32_t attempts = 0;    // complete heads that backends have read
-  std::uint32_t executions = 0;  // complete requests that backends have read
+  std::uint32_t attempts = 0;     // complete heads that backends have read
+  std::uint32_t executions = 0;   // complete requests that backends have read
   // Somebody did something that may rightly cost this exchange its answer; a literal that says what.
   const char* excuse = nullptr;
   Outcome outcome = Outcome::pending;

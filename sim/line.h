@@ -41,8 +41,8 @@ class Line {
   virtual std::uint64_t number() const = 0;               // for the trace
   virtual std::string_view agreed() const { return {}; }  // by ALPN
   virtual bool secure() const { return false; }
-  virtual bool torn() const { return false; }  // something has come that is no message yet
-  virtual bool in_message() const { return false; }  // half of one of ours is out: the peer can say nothing meanwhile
+  virtual bool torn() const { return false; }         // something has come that is no message yet
+  virtual bool in_message() const { return false; }   // half of one of ours is out: the peer can say nothing meanwhile
   virtual bool is_stream() const { return false; }    // of several on one connection
   virtual bool unprocessed() const { return false; }  // the peer vouches that it did nothing about it
   virtual bool by_own_hand() const { return false; }  // this side ended the connection below it

@@ -21,7 +21,7 @@ class MessageReader {
   State state() const { return state_; }
   bool begun() const { return begun_; }
   const std::string& first_line() const { return first_line_; }
-  std::string_view field(std::string_view lower_case_name) const;  // "" if absent
+  std::string_view field(std::string_view lower_case_name) const;                             // "" if absent
   const std::vector<std::pair<std::string, std::string>>& fields() const { return fields_; }  // names in lower case
   bool has_token(std::string_view lower_case_name, std::string_view token) const;
   int status() const;  // of a response

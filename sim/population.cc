@@ -176,6 +176,7 @@ Voice draw_voice(base::Rng& rng, const Climate& climate, Site& site) {
     voice.protocol = voice.tls == nullptr ? h2c : rng.chance(500) ? h2 : automatic;
   }
   voice.rude = climate.rude_clients && rng.chance(600);
+  voice.useless = climate.host_faults;  // whatever is lost then is excused
   voice.hello_delay_max = climate.steady_load ? milliseconds{200} : seconds{3};
   return voice;
 }

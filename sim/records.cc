@@ -86,8 +86,12 @@ std::string key_update(bool asks_back) { return {'\x18', '\0', '\0', '\x01', ask
 
 std::string ticket() {
   using namespace std::string_view_literals;
-  const std::string body = std::string("\0\0\x0e\x10" "\x01\x02\x03\x04" "\x01n" "\0\x20"sv) + std::string(32, 't') +
-                           std::string("\0\0"sv);
+  const std::string body = std::string(
+                               "\0\0\x0e\x10"
+                               "\x01\x02\x03\x04"
+                               "\x01n"
+                               "\0\x20"sv) +
+                           std::string(32, 't') + std::string("\0\0"sv);
   return std::string{'\x04', '\0', '\0', static_cast<char>(body.size())} + body;
 }
 

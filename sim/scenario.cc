@@ -19,6 +19,16 @@ base::Address client_address(std::size_t number) {
   return *base::Address::parse(text);
 }
 
+// They have no cookies, no fields and no TLS, and a flow beyond the limits of its endpoints goes nowhere.
+void suit_datagrams(routes::BackendModel& model, Voice& voice) {
+  model.endpoint_limits = {};
+  model.sticky.reset();
+  model.hash_header.clear();
+  if (model.balance == routes::Balance::header_hash) model.balance = routes::Balance::source_hash;
+  voice.tls = nullptr;
+  if (voice.may_speak_h2()) voice.protocol = routes::BackendProtocol::h2c;
+}
+
 Scenario::Size draw_size(base::Rng& rng) {
   return {.workers = static_cast<std::uint32_t>(rng.between(1, 3)),
           .backends = static_cast<std::uint32_t>(rng.between(1, 3)),
@@ -93,7 +103,9 @@ void Scenario::build(const Size& size) {
   for (std::uint32_t i = 0; i < size.backends; ++i) {
     routes::BackendModel model = draw_backend(rng, climate_, i);
     const BackendHabits habits = draw_habits(rng, climate_);
-    site_.add_group(std::move(model), habits, size.endpoints, draw_voice(rng, climate_, site_));
+    Voice voice = draw_voice(rng, climate_, site_);
+    if (i == 0 && climate_.tongues.datagrams) suit_datagrams(model, voice);
+    site_.add_group(std::move(model), habits, size.endpoints, voice);
   }
   site_.start(draw_settings(), size.workers, make_);
   for (std::uint32_t i = 0; i < size.clients; ++i) {
@@ -120,6 +132,7 @@ Site::Settings Scenario::draw_settings() {
   if (scene_ != nullptr) settings.limits.idle_per_client = static_cast<std::uint32_t>(rng.between(2, 8));
   settings.listener = *base::Address::parse("10.0.0.1:8080");
   settings.streams = climate_.tongues.h2;
+  if (climate_.tongues.datagrams) settings.datagrams = *base::Address::parse("10.0.0.1:5353");
   if (climate_.tongues.tls) settings.secure_listener = *base::Address::parse("10.0.0.1:8443");
   return settings;
 }
@@ -180,7 +193,8 @@ std::unique_ptr<Line> Scenario::dial(const Voice& voice, const base::Address& fr
   return std::make_unique<TlsLine>(world_, *voice.tls, TlsSite::Peer::client, std::move(wire), wish, manners);
 }
 
-std::unique_ptr<Line> Scenario::dial_stream(const Voice& voice, const base::Address& from, std::weak_ptr<Trunk>& trunk) {
+std::unique_ptr<Line> Scenario::dial_stream(const Voice& voice, const base::Address& from,
+                                            std::weak_ptr<Trunk>& trunk) {
   std::shared_ptr<Trunk> open = trunk.lock();
   if (open == nullptr || !open->takes_streams()) {
     Voice now = voice;
@@ -234,6 +248,47 @@ void Scenario::change_listener() {
   site_.move_listener();
 }
 
+DatagramClient& Scenario::add_datagram_client() {
+  const std::size_t number = datagram_clients_.size();
+  const base::Address from = *base::Address::parse("10.240." + std::to_string(number) + ".1:4000");
+  datagram_clients_.push_back(std::make_unique<DatagramClient>(
+      world_, site_.datagram_network(), site_.datagram_ledger(), number, from, site_.settings().datagrams));
+  return *datagram_clients_.back();
+}
+
+void Scenario::begin_datagrams() {
+  if (!climate_.tongues.datagrams) return;
+  base::Rng& rng = world_.rng();
+  if (rng.chance(500)) site_.datagram_network().set_loss(static_cast<std::uint32_t>(rng.below(200)));
+  const std::uint64_t count = rng.between(1, 6);
+  for (std::uint64_t i = 0; i < count; ++i) {
+    DatagramClient& client = add_datagram_client();
+    world_.after(world_.draw(milliseconds{10}, seconds{2}),
+                 [&client, gap = world_.draw(milliseconds{1}, milliseconds{400})] { client.send(20, gap); });
+  }
+  if (scene_ == nullptr && rng.chance(500)) disturb_datagrams();
+}
+
+// An endpoint is gone for a while: who sends to it hears so.
+void Scenario::disturb_datagrams() {
+  std::vector<Endpoint>& endpoints = site_.groups().front().endpoints;
+  DatagramEndpoint* endpoint = endpoints[world_.rng().below(endpoints.size())].datagrams.get();
+  world_.after(world_.draw(milliseconds{200}, seconds{3}), [this, endpoint] {
+    if (storming_) endpoint->close();
+  });
+  world_.after(world_.draw(seconds{3}, seconds{5}), [endpoint] { endpoint->open(); });
+}
+
+// Nothing is lost any more, and nobody leaves: each is answered, and a client has one endpoint.
+void Scenario::check_datagrams() {
+  const DatagramLedger& ledger = site_.datagram_ledger();
+  for (std::size_t i = calm_datagrams_from_; i < datagram_clients_.size(); ++i) {
+    if (ledger.unanswered(i) > 0)
+      world_.fail("datagrams: " + std::to_string(ledger.unanswered(i)) + " were not answered in the calm");
+    if (ledger.endpoints_of(i) > 1) world_.fail("datagrams: a flow was spread over several endpoints");
+  }
+}
+
 // ---- the run ---------------------------------------------------------------------------------------------------
 
 template <class Condition>
@@ -260,6 +315,7 @@ bool Scenario::run() {
 
 void Scenario::storm() {
   if (climate_.excuses_all()) ledger_.excuse_all("the path or a host is ill");
+  begin_datagrams();
   if (scene_ != nullptr) {
     stage_.emplace(Stage{world_, site_, ledger_, world_.now() + storm_time_, [this] { add_leaky_client(); },
                          [this] { return leaked(); }});
@@ -286,6 +342,7 @@ void Scenario::settle() {
     for (Endpoint& endpoint : group.endpoints) {
       endpoint.process->set_habits({});
       endpoint.process->calm_down();
+      if (endpoint.datagrams != nullptr) endpoint.datagrams->open();
       endpoint.process->recover();
       if (endpoint.standing != Standing::absent) endpoint.process->start();
       endpoint.process->find_way();
@@ -293,6 +350,7 @@ void Scenario::settle() {
     ledger_.end_trouble(static_cast<std::uint32_t>(i));
   }
   network_.set_nasty(false);
+  site_.datagram_network().set_loss(0);
   site_.apply();
   run_until([this] { return clients_done(); }, settle_time);
   if (!clients_done()) world_.fail("not live: " + std::to_string(ledger_.pending()) + " exchanges never ended");
@@ -309,6 +367,12 @@ void Scenario::calm() {
   for (std::uint32_t i = 0; i < calm_clients; ++i)
     add_household({.relay_only = climate_.relay_only}, static_cast<std::uint32_t>(site_.groups().size()) * 2,
                   world_.draw({}, milliseconds{100}));
+  calm_datagrams_from_ = datagram_clients_.size();
+  if (climate_.tongues.datagrams) {
+    for (int i = 0; i < 3; ++i) add_datagram_client().send(5, milliseconds{10});
+    run_until([] { return false; }, seconds{1});
+    check_datagrams();
+  }
   run_until([this] { return clients_done(); }, calm_time);
   if (!clients_done()) world_.fail("not live: calm clients wait for " + std::to_string(ledger_.pending()) + " answers");
 }

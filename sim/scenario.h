@@ -54,6 +54,10 @@ class Scenario {
   std::unique_ptr<Line> dial(const Voice& voice, const base::Address& from);
   std::unique_ptr<Line> dial_stream(const Voice& voice, const base::Address& from, std::weak_ptr<Trunk>& trunk);
   void add_leaky_client();
+  DatagramClient& add_datagram_client();
+  void begin_datagrams();
+  void disturb_datagrams();
+  void check_datagrams();
   std::size_t leaked() const;
 
   void storm();
@@ -80,6 +84,8 @@ class Scenario {
   std::vector<std::shared_ptr<Trunk>> trunks_;  // of clients
   std::vector<std::unique_ptr<Client>> clients_;
   std::vector<Client*> leaky_clients_;
+  std::vector<std::unique_ptr<DatagramClient>> datagram_clients_;
+  std::size_t calm_datagrams_from_ = 0;  // clients of the calm phase
   Instant listener_changed_{};
   bool storming_ = true;
 };

@@ -41,6 +41,7 @@ SimReactor::~SimReactor() {
   sockets_.for_each([this](base::Handle, Socket& socket) { network_.reset(socket.end); });
   lingering_.for_each([this](base::Handle, Lingering& lingering) { network_.reset(lingering.end); });
   listeners_.for_each([this](base::Handle, Listener& listener) { network_.close_port(listener.port); });
+  datagram_sockets_.for_each([this](base::Handle, DatagramSocket& socket) { datagrams_->close(socket.bound); });
 }
 
 void SimReactor::run(reactor::Handler& handler) {
@@ -249,6 +250,9 @@ bool SimReactor::read_holdings(reactor::HoldingsCursor&, reactor::Holdings& out)
   sockets_.for_each([&out](base::Handle id, Socket& socket) {
     out.push_back({.kind = Kind::open, .socket = id, .owner = socket.owner});
   });
+  datagram_sockets_.for_each([&out](base::Handle id, const DatagramSocket& socket) {
+    out.push_back({.kind = socket.peer.valid() ? Kind::flow : Kind::datagrams, .socket = id, .owner = socket.owner});
+  });
   return false;
 }
 
@@ -361,23 +365,6 @@ void SimReactor::bound_silence(base::Handle tag) {
     lingering_.erase(tag);
     network_.close(end);
   });
-}
-
-base::Result<reactor::DatagramSocketId> SimReactor::bind_datagrams(const base::Address&, Owner) {
-  return base::fail(base::Cause::internal, "datagrams are not in this network");
-}
-
-base::Result<reactor::DatagramSocketId> SimReactor::connect_datagrams(const base::Address&, Owner) {
-  return base::fail(base::Cause::internal, "datagrams are not in this network");
-}
-
-reactor::DatagramSent SimReactor::send_datagram(reactor::DatagramSocketId, std::string_view) {
-  return reactor::DatagramSent::dropped;
-}
-
-reactor::DatagramSent SimReactor::answer_datagram(reactor::DatagramSocketId, std::string_view, const base::Address&,
-                                                  const base::Address&) {
-  return reactor::DatagramSent::dropped;
 }
 
 }  // namespace ebb::sim

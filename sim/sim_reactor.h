@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "reactor/reactor.h"
+#include "sim/datagrams.h"
 #include "sim/network.h"
 #include "sim/world.h"
 
@@ -56,23 +57,26 @@ class SimReactor final : public reactor::Reactor, private Watcher {
   bool peer_gone(reactor::SocketId socket) override;
   std::optional<reactor::TcpFacts> tcp_facts(reactor::SocketId socket) override;
   void ask_peer(reactor::SocketId socket, bool ask) override;
-  // There are no datagrams in this network: whoever wants to send some hears so.
-  base::Result<reactor::DatagramSocketId> bind_datagrams(const base::Address&, reactor::Owner) override;
-  base::Result<reactor::DatagramSocketId> connect_datagrams(const base::Address&, reactor::Owner) override;
-  reactor::DatagramSent send_datagram(reactor::DatagramSocketId, std::string_view) override;
-  reactor::DatagramSent answer_datagram(reactor::DatagramSocketId, std::string_view, const base::Address&,
-                                        const base::Address&) override;
-  base::Address datagram_address(reactor::DatagramSocketId) const override { return {}; }
-  void close_datagrams(reactor::DatagramSocketId) override {}
+  // sim_datagrams.cc
+  base::Result<reactor::DatagramSocketId> bind_datagrams(const base::Address& address, reactor::Owner owner) override;
+  base::Result<reactor::DatagramSocketId> connect_datagrams(const base::Address& peer, reactor::Owner owner) override;
+  reactor::DatagramSent send_datagram(reactor::DatagramSocketId socket, std::string_view bytes) override;
+  reactor::DatagramSent answer_datagram(reactor::DatagramSocketId socket, std::string_view bytes,
+                                        const base::Address& to, const base::Address& from) override;
+  base::Address datagram_address(reactor::DatagramSocketId socket) const override;
+  void close_datagrams(reactor::DatagramSocketId socket) override;
   bool read_holdings(reactor::HoldingsCursor& cursor, reactor::Holdings& out) override;
   bool holds(reactor::SocketId socket, reactor::Owner owner) const override;
-  bool holds(reactor::DatagramSocketId, reactor::Owner) const override { return false; }
+  bool holds(reactor::DatagramSocketId socket, reactor::Owner owner) const override;
   const base::Clock& clock() const override { return world_; }
   base::Instant now() const override { return in_round_ ? round_now_ : world_.now(); }
   base::TimerWheel& timers() override;
   base::BlockPool& blocks() override { return blocks_; }
   reactor::Counters& counters() override { return counters_; }
 
+  // Before the handler asks for one; without, there are no datagrams here.
+  void use_datagrams(DatagramNetwork& datagrams) { datagrams_ = &datagrams; }
+  std::size_t datagram_sockets() const { return datagram_sockets_.size(); }
   // For checkers.
   std::size_t sockets() const { return sockets_.size(); }
   std::size_t listeners() const { return listeners_.size(); }
@@ -130,6 +134,17 @@ class SimReactor final : public reactor::Reactor, private Watcher {
     Instant progress{};
     Instant heard{};
   };
+  struct DatagramSocket {
+    reactor::DatagramSocketId self;
+    base::Handle bound;
+    base::Address local;
+    base::Address peer;  // invalid: bound only
+    reactor::Owner owner;
+    std::deque<DatagramNetwork::Came> came;
+    bool refused = false;
+  };
+  reactor::DatagramSocketId add_datagrams(const base::Address& local, const base::Address& peer, reactor::Owner owner);
+  void serve_datagrams();
   enum class Ending : std::uint8_t { alive, gone };
   static constexpr std::uint32_t lingering_bit = 1u << 31;  // in the slot of a tag: an end of lingering_
 
@@ -175,6 +190,9 @@ class SimReactor final : public reactor::Reactor, private Watcher {
   reactor::Counters counters_;
   mutable base::SlotMap<Socket> sockets_;
   base::SlotMap<Listener> listeners_;
+  DatagramNetwork* datagrams_ = nullptr;
+  mutable base::SlotMap<DatagramSocket> datagram_sockets_;
+  std::uint32_t next_port_ = 0;
   base::SlotMap<Lingering> lingering_;
   std::vector<reactor::SocketId> ready_;
   std::vector<reactor::SocketId> unadopted_;

@@ -87,6 +87,7 @@ void SimReactor::round() {
       serve(id);
     }
   }
+  serve_datagrams();
   timers_.advance(round_now_, [this](Owner owner) {
     world_.note("timer", number_, owner.kind);
     handler_->on_timer(owner);

@@ -34,7 +34,7 @@ void Site::add_group(routes::BackendModel model, const BackendHabits& habits, st
                      const Voice& voice) {
   ledger_.set_retries(static_cast<std::uint32_t>(groups_.size()), model.retries);
   model.protocol = voice.protocol;
-  if (voice.tls != nullptr) model.tls = routes::BackendTlsModel{.name = "endpoint.test"};
+  if (voice.tls != nullptr) model.tls = routes::BackendTlsModel{.ca = "sim.pem", .name = "endpoint.test"};
   groups_.push_back({.model = std::move(model), .habits = habits, .voice = voice, .endpoints = {}});
   for (std::uint32_t i = 0; i < endpoints; ++i) {
     groups_.back().endpoints[spawn(groups_.size() - 1)].standing = Standing::ready;
@@ -53,16 +53,30 @@ std::size_t Site::spawn(std::size_t index) {
   endpoint.process->set_habits(group.habits);
   endpoint.process->set_voice(group.voice);
   endpoint.process->start();
+  if (index == 0 && settings_.datagrams.valid()) listen_to_datagrams(endpoint);
   return number;
+}
+
+void Site::listen_to_datagrams(Endpoint& endpoint) {
+  const Backend* process = endpoint.process.get();
+  const auto may_get_work = [this, process] {
+    return !process->retired() || world_.now() < process->retired_at() + milliseconds{100};
+  };
+  endpoint.datagrams =
+      std::make_unique<DatagramEndpoint>(world_, datagram_network_, datagram_ledger_, process->address(), may_get_work);
+  endpoint.datagrams->open();
 }
 
 void Site::start(const Settings& settings, std::uint32_t workers, const MakeInhabitant& make) {
   settings_ = settings;
+  if (settings.datagrams.valid())
+    for (Endpoint& endpoint : groups_.front().endpoints) listen_to_datagrams(endpoint);
   const base::Address host = *base::Address::parse("10.0.1.1:0");
   for (std::uint32_t i = 0; i < workers; ++i) {
     Place place;
     place.reactor =
         std::make_unique<SimReactor>(world_, network_, host, Kernel::draw(world_.rng()), settings.sockets, i);
+    if (settings.datagrams.valid()) place.reactor->use_datagrams(datagram_network_);
     place.inhabitant = make(*place.reactor, labels_, siblings_of(i, workers));
     place.checker = std::make_unique<WorkerChecker>(world_, *place.reactor, *place.inhabitant);
     for (const Group& group : groups_) place.checker->limit_idle(group.model.name, group.model.idle_per_endpoint_max);
@@ -95,6 +109,11 @@ routes::Model Site::model() const {
                                .protocol = routes::Protocol::https,
                                .certificates = {{.certificate = "sim.pem", .key = "sim.pem", .ocsp = ""}},
                                .half_close = true});
+  if (settings_.datagrams.valid())
+    model.listeners.push_back({.name = "datagrams",
+                               .bind = settings_.datagrams,
+                               .protocol = routes::Protocol::udp,
+                               .backend = groups_.front().model.name});
   for (const Group& group : groups_) {
     routes::BackendModel backend = group.model;
     for (const Endpoint& endpoint : group.endpoints) {

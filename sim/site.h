@@ -9,6 +9,7 @@
 #include "gate/endpoint_list.h"
 #include "sim/backend.h"
 #include "sim/checkers.h"
+#include "sim/datagrams.h"
 #include "sim/inhabitant.h"
 #include "sim/receipts.h"
 #include "sim/sim_reactor.h"
@@ -20,6 +21,7 @@ enum class Standing : std::uint8_t { ready, leaving, drain, maint, absent };
 
 struct Endpoint {
   std::unique_ptr<Backend> process;
+  std::unique_ptr<DatagramEndpoint> datagrams{};  // at the same address
   std::string name;
   std::uint32_t weight = 1;
   Standing standing = Standing::ready;
@@ -43,12 +45,15 @@ class Site {
     base::Address listener;
     base::Address secure_listener{};  // invalid: none
     bool streams = false;             // some clients speak HTTP/2
+    base::Address datagrams{};        // of a listener of datagrams for the first backend; invalid: none
   };
 
   Site(World& world, Network& network, Ledger& ledger) : world_(world), network_(network), ledger_(ledger) {}
 
   void add_group(routes::BackendModel model, const BackendHabits& habits, std::uint32_t endpoints,
                  const Voice& voice = {});
+  DatagramNetwork& datagram_network() { return datagram_network_; }
+  DatagramLedger& datagram_ledger() { return datagram_ledger_; }
   TlsSite& tls();  // made when it is first asked for
   void start(const Settings& settings, std::uint32_t workers, const MakeInhabitant& make);
 
@@ -78,6 +83,7 @@ class Site {
   routes::Model model() const;
   gate::Configuration configuration(std::shared_ptr<const routes::Snapshot> snapshot);
   gate::EndpointList list(const Group& group);
+  void listen_to_datagrams(Endpoint& endpoint);
   void begin_drain(const Group& group, Endpoint& endpoint);
   void ask_for_receipts();
 
@@ -85,6 +91,8 @@ class Site {
   Network& network_;
   Ledger& ledger_;
   base::Labels labels_;
+  DatagramNetwork datagram_network_{world_};
+  DatagramLedger datagram_ledger_{world_};
   std::unique_ptr<TlsSite> tls_;
   Settings settings_;
   std::vector<Group> groups_;

@@ -64,8 +64,7 @@ std::string StreamLine::read(std::size_t most) {
 }
 
 void StreamLine::finish() {
-  stream_->ends = true;
-  trunk_->soon();
+  if (!std::exchange(stream_->ends, true)) trunk_->soon();
 }
 
 void StreamLine::leave(bool in_order) {

@@ -120,8 +120,7 @@ void TlsLine::shake_hands() {
   take_output();
   done_ = true;
   world_.note("secured", number(), SSL_session_reused(ssl_) == 1 ? 1 : 0);
-  if (!wish_.tls12)
-    sealer_ = std::make_unique<RecordSealer>(secret_, peer_ == TlsSite::Peer::endpoint ? records : 0);
+  if (!wish_.tls12) sealer_ = std::make_unique<RecordSealer>(secret_, peer_ == TlsSite::Peer::endpoint ? records : 0);
   decrypt(SIZE_MAX);
 }
 
@@ -137,7 +136,8 @@ void TlsLine::take_result(int result) {
   failed_ = true;
   world_.note("TLS failed", number(), static_cast<std::uint64_t>(reason));
   const bool alert = reason >= SSL_AD_REASON_OFFSET;
-  if (!alert) world_.fail("TLS of the router cannot be read: " + std::string(ERR_reason_error_string(ERR_peek_last_error())));
+  if (!alert)
+    world_.fail("TLS of the router cannot be read: " + std::string(ERR_reason_error_string(ERR_peek_last_error())));
   ERR_clear_error();
 }
 

@@ -81,9 +81,9 @@ class TlsLine final : public Line {
   std::unique_ptr<RecordSealer> sealer_;
   ByteQueue pending_;  // sealed, and there was no room yet
   ByteQueue plain_;
-  std::string rest_;             // the second half of a message
-  bool rest_updates_ = false;    // it is a KeyUpdate's
-  Instant speaks_at_{};          // the first flight
+  std::string rest_;           // the second half of a message
+  bool rest_updates_ = false;  // it is a KeyUpdate's
+  Instant speaks_at_{};        // the first flight
   bool done_ = false;
   bool failed_ = false;
   bool clean_ = false;

@@ -62,7 +62,8 @@ wire::CertificateSource make_identity() {
   X509_add_ext(leaf, names.get(), -1);
   X509_sign(leaf, key.get(), nullptr);
   return {.certificate_pem = pem_of([&](BIO* out) { PEM_write_bio_X509(out, leaf); }),
-          .key_pem = pem_of([&](BIO* out) { PEM_write_bio_PKCS8PrivateKey(out, key.get(), nullptr, nullptr, 0, nullptr, nullptr); }),
+          .key_pem = pem_of(
+              [&](BIO* out) { PEM_write_bio_PKCS8PrivateKey(out, key.get(), nullptr, nullptr, 0, nullptr, nullptr); }),
           .origin = "sim.pem"};
 }
 
@@ -82,7 +83,8 @@ SSL_CTX* make_context(TlsSite::Peer peer) {
   const std::unique_ptr<BIO, Free<BIO_free>> certificate(BIO_new_mem_buf(identity().certificate_pem.data(), -1));
   const std::unique_ptr<BIO, Free<BIO_free>> key(BIO_new_mem_buf(identity().key_pem.data(), -1));
   const std::unique_ptr<X509, Free<X509_free>> leaf(PEM_read_bio_X509(certificate.get(), nullptr, nullptr, nullptr));
-  const std::unique_ptr<EVP_PKEY, Free<EVP_PKEY_free>> own(PEM_read_bio_PrivateKey(key.get(), nullptr, nullptr, nullptr));
+  const std::unique_ptr<EVP_PKEY, Free<EVP_PKEY_free>> own(
+      PEM_read_bio_PrivateKey(key.get(), nullptr, nullptr, nullptr));
   SSL_CTX_use_certificate(context, leaf.get());
   SSL_CTX_use_PrivateKey(context, own.get());
   SSL_CTX_set_num_tickets(context, 1);

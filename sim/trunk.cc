@@ -71,7 +71,7 @@ void Trunk::work() {
   send_bodies();
   if (!out_.empty()) out_.drop(below_->send(out_.view()));
   if (!out_.empty() && below_->room() > 0) soon();
-  if (said_goaway_ && running_.empty() && out_.empty()) return end(End::close);
+  if (said_goaway_ && running_.empty() && out_.empty()) linger();
   if (below_->finished()) die(ECONNRESET);
 }
 
@@ -132,7 +132,8 @@ std::unique_ptr<Line> Trunk::open() {
 // ---- output ----------------------------------------------------------------------------------------------------
 
 void Trunk::put(FrameType type, std::uint8_t flags, std::uint32_t stream, std::string_view payload) {
-  if (oddities_left_ > 0 && rng_.chance(manners_.oddities) && greeted_ && (type == FrameType::data || type == FrameType::window_update)) {
+  if (oddities_left_ > 0 && rng_.chance(manners_.oddities) && greeted_ &&
+      (type == FrameType::data || type == FrameType::window_update)) {
     oddities_left_ -= 1;
     switch (rng_.below(3)) {
       case 0: out_.push(text_of(FrameType::ping, 0, 0, "pingpong")); break;
@@ -156,43 +157,51 @@ void Trunk::send_head(Stream& stream, const HeadFields& fields, bool last) {
   out_.push(text_of(FrameType::continuation, end_headers, stream.id, block.substr(cut)));
 }
 
+// By turns, so that none waits for the others' ends.
 void Trunk::send_bodies() {
   std::vector<std::shared_ptr<Stream>> all;
   for (const auto& [id, stream] : streams_) all.push_back(stream);
+  for (bool more = true; more;) {
+    more = false;
+    for (const auto& stream : all) more = send_piece(*stream) || more;
+  }
   for (const auto& stream : all) {
-    send_body(*stream);
-    if (stream->let_go && stream->ended) {
-      if (!stream->whole && role_ == Role::endpoint) {
-        put(FrameType::rst_stream, 0, stream->id, number_text(static_cast<std::uint32_t>(H2Error::no_error)));
-        running_.erase(stream->id);
-      }
-      forget(stream->id);
+    send_end(*stream);
+    if (!stream->let_go || !stream->ended) continue;
+    if (!stream->whole && role_ == Role::endpoint) {
+      put(FrameType::rst_stream, 0, stream->id, number_text(static_cast<std::uint32_t>(H2Error::no_error)));
+      running_.erase(stream->id);
     }
+    forget(stream->id);
   }
 }
 
-void Trunk::send_body(Stream& stream) {
-  if (!stream.head_sent || stream.ended || stream.error != 0) return;
-  while (!stream.body.empty() && out_.size() < output_max) {
-    const std::int64_t window = std::min(stream.send_window, send_window_);
-    if (window <= 0) return;
-    const std::size_t room = std::min<std::size_t>(manners_.data_max, static_cast<std::size_t>(window));
-    const bool pads = manners_.pads && room > 20;
-    const std::string piece = stream.body.pop(pads ? room - 20 : room);
-    const std::size_t filler = pads ? rng_.below(19) : 0;
-    const bool last = stream.ends && stream.body.empty() && rng_.chance(800);
-    const std::uint8_t flags = last ? end_stream : 0;
-    if (pads) {
-      put(FrameType::data, flags | padded, stream.id,
-          std::string(1, static_cast<char>(filler)) + piece + std::string(filler, '\0'));
-    } else {
-      put(FrameType::data, flags, stream.id, piece);
-    }
-    const auto size = static_cast<std::int64_t>(piece.size() + (pads ? filler + 1 : 0));
-    stream.send_window -= size;
-    send_window_ -= size;
-    stream.ended = last;
+bool Trunk::send_piece(Stream& stream) {
+  if (!stream.head_sent || stream.ended || stream.error != 0) return false;
+  if (stream.body.empty() || out_.size() >= output_max) return false;
+  const std::int64_t window = std::min(stream.send_window, send_window_);
+  if (window <= 0) return false;
+  const std::size_t room = std::min<std::size_t>(manners_.data_max, static_cast<std::size_t>(window));
+  const bool pads = manners_.pads && room > 20;
+  const std::string piece = stream.body.pop(pads ? room - 20 : room);
+  const std::size_t filler = pads ? rng_.below(19) : 0;
+  const bool last = stream.ends && stream.body.empty() && rng_.chance(800);
+  const std::uint8_t flags = last ? end_stream : 0;
+  if (pads) {
+    put(FrameType::data, flags | padded, stream.id,
+        std::string(1, static_cast<char>(filler)) + piece + std::string(filler, '\0'));
+  } else {
+    put(FrameType::data, flags, stream.id, piece);
   }
+  const auto size = static_cast<std::int64_t>(piece.size() + (pads ? filler + 1 : 0));
+  stream.send_window -= size;
+  send_window_ -= size;
+  stream.ended = last;
+  return true;
+}
+
+void Trunk::send_end(Stream& stream) {
+  if (!stream.head_sent || stream.error != 0) return;
   if (stream.ends && !stream.ended && stream.body.empty()) {
     put(FrameType::data, end_stream, stream.id, {});
     stream.ended = true;
@@ -212,6 +221,7 @@ void Trunk::reset_stream(Stream& stream, H2Error error) {
 void Trunk::consumed(const std::shared_ptr<Stream>& stream, std::size_t bytes) {
   stream->unreported += bytes;
   if (stream->whole || stream->error != 0 || stream->update_scheduled) return;
+  if (2 * stream->unreported < manners_.window) return;  // not for each byte
   stream->update_scheduled = true;
   world_.after(manners_.window_delay, [weak = weak_from_this(), stream] {
     stream->update_scheduled = false;
@@ -235,6 +245,16 @@ void Trunk::go_away() {
   world_.note("say goaway", below_->number(), goaway_id_);
   put(FrameType::goaway, 0, 0, number_text(goaway_id_) + number_text(0));
   soon();
+}
+
+// Frames of the router that are still on their way would make a reset of a close, and destroy our last ones.
+void Trunk::linger() {
+  constexpr Duration patience = seconds{2};
+  if (std::exchange(lingers_, true)) return;
+  below_->finish();
+  world_.after(patience, [weak = weak_from_this()] {
+    if (const auto trunk = weak.lock(); trunk != nullptr) trunk->end(End::close);
+  });
 }
 
 void Trunk::end(End how) {
@@ -285,7 +305,8 @@ void Trunk::rest() {
   if (role_ != Role::client) return;
   world_.after(manners_.keeps, [weak = weak_from_this(), number = rests_] {
     const auto trunk = weak.lock();
-    if (trunk != nullptr && trunk->rests_ == number && !trunk->over_ && trunk->streams_.empty() && trunk->unborn_.empty())
+    if (trunk != nullptr && trunk->rests_ == number && !trunk->over_ && trunk->streams_.empty() &&
+        trunk->unborn_.empty())
       trunk->end(End::close);
   });
 }

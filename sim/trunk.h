@@ -26,25 +26,25 @@ struct H2Manners {
   Duration settings_delay{};        // before the endpoint says anything
   Duration window_delay{};          // from reading to WINDOW_UPDATE
   bool connect_protocol = true;
-  std::uint32_t oddities = 0;      // per thousand frames: a PING, an unknown frame, new settings before it
+  std::uint32_t oddities = 0;  // per thousand frames: a PING, an unknown frame, new settings before it
   bool pads = false;
-  bool splits_heads = false;       // into CONTINUATION
-  std::uint32_t refuses = 0;       // per thousand streams of an endpoint: REFUSED_STREAM
-  std::uint32_t goes_after = 0;    // so many streams the endpoint says GOAWAY; 0: never
-  Duration keeps{};                // itself without streams, as a client
+  bool splits_heads = false;     // into CONTINUATION
+  std::uint32_t refuses = 0;     // per thousand streams of an endpoint: REFUSED_STREAM
+  std::uint32_t goes_after = 0;  // so many streams the endpoint says GOAWAY; 0: never
+  Duration keeps{};              // itself without streams, as a client
 };
 
 struct Stream {
   std::uint32_t id = 0;  // 0: none yet
   // In: frames have become text for the actor.
   ByteQueue in;
-  bool whole = false;       // the router's half has ended
+  bool whole = false;  // the router's half has ended
   int error = 0;
   bool unprocessed = false;
-  bool raw = false;         // a tunnel: bytes as they are
+  bool raw = false;  // a tunnel: bytes as they are
   bool head_seen = false;
   bool bodiless = false;
-  bool chunks = false;      // towards an endpoint's actor
+  bool chunks = false;                  // towards an endpoint's actor
   std::uint64_t expected = UINT64_MAX;  // bytes, as content-length says
   std::uint64_t received = 0;
   std::int64_t receive_window = 0;
@@ -67,10 +67,10 @@ class Trunk final : public std::enable_shared_from_this<Trunk> {
  public:
   enum class Role : std::uint8_t { client, endpoint };
   struct Told {
-    std::function<void(std::unique_ptr<Line>)> stream{};         // a new one, at an endpoint
-    std::function<void(std::uint64_t exchange)> refused{};       // one, at an endpoint
-    std::function<void()> ended{};                               // the connection
-    std::function<void()> idle{};                                // without streams, at an endpoint
+    std::function<void(std::unique_ptr<Line>)> stream{};    // a new one, at an endpoint
+    std::function<void(std::uint64_t exchange)> refused{};  // one, at an endpoint
+    std::function<void()> ended{};                          // the connection
+    std::function<void()> idle{};                           // without streams, at an endpoint
   };
 
   Trunk(World& world, Role role, std::unique_ptr<Line> below, const H2Manners& manners, Told told);
@@ -84,6 +84,7 @@ class Trunk final : public std::enable_shared_from_this<Trunk> {
   std::size_t number() const { return number_; }
   void set_number(std::size_t number) { number_ = number; }
 
+  bool served() const { return last_id_ != 0; }
   void go_away();   // an endpoint's: those that have come are served, no others
   void take_all();  // what has come, as if it had been read
   bool torn() const;
@@ -118,13 +119,15 @@ class Trunk final : public std::enable_shared_from_this<Trunk> {
   void send_response_head(Stream& stream);
   void send_head(Stream& stream, const HeadFields& fields, bool last);
   void send_bodies();
-  void send_body(Stream& stream);
+  bool send_piece(Stream& stream);
+  void send_end(Stream& stream);
   void put(FrameType type, std::uint8_t flags, std::uint32_t stream, std::string_view payload);
   void reset_stream(Stream& stream, H2Error error);
   void let_go(const std::shared_ptr<Stream>& stream, bool in_order);
   void consumed(const std::shared_ptr<Stream>& stream, std::size_t bytes);
   void forget(std::uint32_t id);
   void rest();
+  void linger();
   void die(int error);
 
   World& world_;
@@ -143,9 +146,9 @@ class Trunk final : public std::enable_shared_from_this<Trunk> {
   std::uint32_t block_stream_ = 0;
   std::uint8_t block_flags_ = 0;
   std::uint32_t next_id_ = 1;
-  std::uint32_t last_id_ = 0;     // the router's highest
-  std::uint32_t goaway_id_ = UINT32_MAX;  // ours
-  std::uint32_t count_ = 0;       // streams of the router
+  std::uint32_t last_id_ = 0;               // the router's highest
+  std::uint32_t goaway_id_ = UINT32_MAX;    // ours
+  std::uint32_t count_ = 0;                 // streams of the router
   std::uint32_t streams_max_ = UINT32_MAX;  // as the router says
   std::int64_t initial_window_ = 65535;     // the same
   std::int64_t send_window_ = 65535;
@@ -157,13 +160,14 @@ class Trunk final : public std::enable_shared_from_this<Trunk> {
   bool settings_acknowledged_ = false;
   bool going_away_ = false;
   bool said_goaway_ = false;
+  bool lingers_ = false;
   bool over_ = false;
   bool own_hand_ = false;
   bool frozen_ = false;
   bool scheduled_ = false;
   std::uint64_t rests_ = 0;
   std::uint32_t oddities_left_ = 8;  // beyond some they are a flood
-  std::size_t number_ = 0;  // as its owner counts
+  std::size_t number_ = 0;           // as its owner counts
   Instant greets_at_{};
 };
 

@@ -184,8 +184,8 @@ void Trunk::take_request(std::uint32_t id, const HeadFields& fields, bool whole)
   stream->receive_window = manners_.window;
   stream->head_seen = true;
   const bool tunnel = stream->method == "CONNECT" && !value_of(fields, ":protocol").empty();
-  std::string text = (tunnel ? "GET" : stream->method) + " " + path + " HTTP/1.1\r\nHost: " +
-                     value_of(fields, ":authority") + "\r\n";
+  std::string text =
+      (tunnel ? "GET" : stream->method) + " " + path + " HTTP/1.1\r\nHost: " + value_of(fields, ":authority") + "\r\n";
   if (tunnel) text += "Connection: Upgrade\r\nUpgrade: " + value_of(fields, ":protocol") + "\r\n";
   stream->raw = tunnel;
   stream->chunks = !tunnel && !whole;

@@ -17,9 +17,10 @@ struct Tongues {
 };
 
 struct Voice {
-  TlsSite* tls = nullptr;  // null: plain
+  TlsSite* tls = nullptr;                                             // null: plain
   routes::BackendProtocol protocol = routes::BackendProtocol::http1;  // a client: never `automatic`
-  bool rude = false;       // strange, though within what the protocols allow
+  bool rude = false;                                                  // strange, though within what the protocols allow
+  bool useless = false;  // now and then an endpoint of HTTP/2 takes no stream at all
   Duration hello_delay_max{};
 
   bool may_speak_h2() const { return protocol != routes::BackendProtocol::http1; }

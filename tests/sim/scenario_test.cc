@@ -14,8 +14,8 @@ TEST(Scenario, ReachesEveryKindOfEndAndStrike) {
   std::set<Strike> strikes;
   std::set<int> statuses;
   std::set<std::string> causes;
-  std::uint64_t spliced = 0, tunnels = 0, second_tries = 0;
-  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+  std::uint64_t spliced = 0, tunnels = 0, second_tries = 0, refusals = 0, asked_again = 0;
+  for (std::uint64_t seed = 1; seed <= 400; ++seed) {
     Scenario scenario(seed, make_gate);
     ASSERT_TRUE(scenario.run()) << "seed " << seed << ": " << scenario.world().failure();
     spliced += scenario.spliced_bytes();
@@ -25,6 +25,8 @@ TEST(Scenario, ReachesEveryKindOfEndAndStrike) {
       statuses.insert(exchange.status);
       causes.insert(exchange.cause);
       if (exchange.upgrade && exchange.outcome == Outcome::answered) tunnels += 1;
+      refusals += exchange.refusals;
+      asked_again += exchange.asked_again;
       if (exchange.attempts > 1 && exchange.outcome == Outcome::answered) second_tries += 1;
     }
   }
@@ -38,6 +40,8 @@ TEST(Scenario, ReachesEveryKindOfEndAndStrike) {
   EXPECT_GT(spliced, 0u);
   EXPECT_GT(tunnels, 0u);
   EXPECT_GT(second_tries, 0u);
+  EXPECT_GT(refusals, 0u) << "REFUSED_STREAM of endpoints";
+  EXPECT_GT(asked_again, 0u) << "the router's own, or its GOAWAY";
 }
 
 }  // namespace
