@@ -135,7 +135,8 @@ void HealthWatch::announce(std::uint64_t identity, Verdict& verdict, Change chan
   probing_ = probing_ || verdict.needs_looks();
   const Cause why = health == Health::up ? Cause::none : verdict.why();
   if (endpoint->health != health || endpoint->why != why) {
-    core_.counters.verdicts[static_cast<std::size_t>(health)][static_cast<std::size_t>(why)] += 1;
+    const Cause counted = health == Health::up ? Cause::completed : why;  // a recovery has no trouble of its own
+    core_.counters.verdicts[static_cast<std::size_t>(health)][static_cast<std::size_t>(counted)] += 1;
   }
   if (core_.on_health_change) tell(identity, verdict, change.condemned);
   if (verdict.doubt() == lifecycle::Doubt::doubted && endpoint->doubt == lifecycle::Doubt::none) {

@@ -105,8 +105,8 @@ void RequestPath::send(Exchange& exchange, Chain&& out, bool end_sent) {
   while (!request.body.empty()) back.add_payload(end, request.body.pop_front(), request.framing, out);
   if (request.whole() && !end_sent) back.add_end(end, request.trailers, request.framing, out);
   back.flush(end, std::move(out));
-  // Else sending has ended it, or it is on another way.
-  if (exchange.attempt && exchange.attempt->end == end) sent(exchange);
+  // Else sending has ended it, or it is on another way, or what waited has left and so the rest was seen to go.
+  if (is_sending(exchange) && exchange.attempt->end == end) sent(exchange);
 }
 
 // Slices are counted references: keeping them costs no copy, only that their blocks stay; so pieces that would keep a

@@ -204,7 +204,8 @@ bool ResponsePath::on_pumped(Handle handle, std::uint64_t moved) {
 void ResponsePath::on_client_drained(Handle handle) {
   Exchange* exchange = core_.exchanges->live(handle);
   if (exchange == nullptr || exchange->response.life.is(lifecycle::ResponseHalfLife::State::pumped)) return;
-  if (exchange->life.is(State::answering)) return go_on(*exchange);
+  // Without an end the response is over: its last bytes have left.
+  if (exchange->life.is(State::answering) && exchange->attempt->end) return go_on(*exchange);
   if (exchange->life.is(State::tunnelling)) core_.tunnel->on_client_drained(*exchange);
 }
 

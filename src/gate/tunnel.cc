@@ -131,12 +131,13 @@ void Tunnel::say_goodbye(Exchange& exchange) {
   const bool client_finished = exchange.front->finished(exchange.client);
   if (exchange.websocket->to_client.between_frames()) {
     exchange.front->flush(exchange.client, chain_of(blocks, wire::websocket_going_away));
+    if (exchange.life.ended()) return;  // sending may find that a stream, or its connection, is over
     exchange.front->finish(exchange.client);
   }
   const std::optional<Attempt>& attempt = exchange.attempt;
   if (attempt && attempt->end && !client_finished && exchange.websocket->to_backend.between_frames()) {
     attempt->back->flush(attempt->end, chain_of(blocks, wire::websocket_going_away_masked));
-    attempt->back->finish(attempt->end);
+    if (attempt && attempt->end) attempt->back->finish(attempt->end);
   }
 }
 

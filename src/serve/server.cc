@@ -324,6 +324,7 @@ base::Duration Server::time_for(const Connection& one, const Armed& with) const 
 }
 
 void Server::part(Connection& one) {
+  if (one.life.ended()) return;  // by an answer that TLS could not take
   const TimeLimits& times = one.offered.service.times;
   if (one.tls && one.tls->handshake_done() && one.life.is(State::open)) {
     base::Chain cipher;
