@@ -325,7 +325,10 @@ base::Backlog H2Backends::backlog(Handle end) {
   if (call == nullptr || call->life.ended() || call->id == 0) return {};
   EBB_FIND(connection, core_.backends->find(call->connection), {});
   const base::Backlog left = connection.h2->codec.backlog(call->id);
-  return {left.bytes, std::max(left.moved, call->waits_since)};
+  const base::Instant moved = std::max(left.moved, call->waits_since);
+  // As in H2Clients::backlog.
+  const base::Backlog of_all = left.bytes > 0 ? core_.backends->backlog(connection.self) : base::Backlog{};
+  return {left.bytes, of_all.bytes > 0 ? std::max(moved, of_all.moved) : moved};
 }
 
 void H2Backends::receive(Handle end, Receive mode) {

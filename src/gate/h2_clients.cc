@@ -392,12 +392,15 @@ bool H2Clients::stuck(Handle end, std::size_t share) {
   return too_much();
 }
 
+// A stream that waits for its turn on a slow connection moves when the connection does: the client reads.
 base::Backlog H2Clients::backlog(Handle end) {
   const ClientStream* stream = streams_.find(end);
   if (stream == nullptr || stream->life.ended()) return {};
-  EBB_FIND(session, session_of(*stream), {});
-  const base::Backlog left = session.codec.backlog(stream->id);
-  return {left.bytes, std::max(left.moved, stream->waits_since)};
+  EBB_FIND(client, core_.clients->find(stream->client), {});
+  const base::Backlog left = client.h2->codec.backlog(stream->id);
+  const base::Instant moved = std::max(left.moved, stream->waits_since);
+  const base::Backlog of_all = left.bytes > 0 ? client.backlog(core_.reactor) : base::Backlog{};
+  return {left.bytes, of_all.bytes > 0 ? std::max(moved, of_all.moved) : moved};
 }
 
 // Bytes stay with the client when their window is not opened again.
