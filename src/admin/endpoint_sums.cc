@@ -16,7 +16,6 @@ int badness(Health health) {
     case Health::warming: return 1;
     case Health::suspect: return 2;
     case Health::down: return 3;
-    case Health::forgotten: break;
   }
   return 0;
 }

@@ -77,7 +77,6 @@ std::uint64_t check_health(const gate::CheckFacts& check) {
     case State::slipping: return check.rise + check.fall - 1 - std::min(check.in_a_row, check.fall - 1);
     case State::mending: return std::min(check.in_a_row, check.rise - 1);
     case State::bad:
-    case State::forgotten: break;
   }
   return 0;
 }

@@ -17,9 +17,8 @@
 
 namespace ebb::lifecycle {
 
-#define EBB_CHECK_STATES(X) X(good) X(slipping) X(bad) X(mending) X(forgotten)
-#define EBB_CHECK_EVENTS(X) \
-  X(passed) X(failed) X(fell) /* so often that it counts */ X(rose) /* the same */ X(left) /* it is checked no more */
+#define EBB_CHECK_STATES(X) X(good) X(slipping) X(bad) X(mending)
+#define EBB_CHECK_EVENTS(X) X(passed) X(failed) X(fell) /* so often that it counts */ X(rose) /* the same */
 
 struct CheckLife {
   enum class State : std::uint8_t { EBB_CHECK_STATES(EBB_ENUMERATOR) };
@@ -27,30 +26,23 @@ struct CheckLife {
   static constexpr std::string_view state_names[] = {EBB_CHECK_STATES(EBB_ENUMERATOR_NAME)};
   static constexpr std::string_view event_names[] = {EBB_CHECK_EVENTS(EBB_ENUMERATOR_NAME)};
   static constexpr State first = State::good;
-  static constexpr State last = State::forgotten;
 
   using S = State;
   using E = Event;
   static constexpr Row<State, Event> rows[] = {
-      {S::good, E::passed, S::good},       {S::good, E::failed, S::slipping},
-      {S::good, E::fell, S::bad},          {S::good, E::left, S::forgotten},
+      {S::good, E::passed, S::good},       {S::good, E::failed, S::slipping},     {S::good, E::fell, S::bad},
 
-      {S::slipping, E::passed, S::good},   {S::slipping, E::failed, S::slipping},
-      {S::slipping, E::fell, S::bad},      {S::slipping, E::left, S::forgotten},
+      {S::slipping, E::passed, S::good},   {S::slipping, E::failed, S::slipping}, {S::slipping, E::fell, S::bad},
 
-      {S::bad, E::failed, S::bad},         {S::bad, E::passed, S::mending},
-      {S::bad, E::rose, S::good},          {S::bad, E::left, S::forgotten},
+      {S::bad, E::failed, S::bad},         {S::bad, E::passed, S::mending},       {S::bad, E::rose, S::good},
 
-      {S::mending, E::passed, S::mending}, {S::mending, E::failed, S::bad},
-      {S::mending, E::rose, S::good},      {S::mending, E::left, S::forgotten},
+      {S::mending, E::passed, S::mending}, {S::mending, E::failed, S::bad},       {S::mending, E::rose, S::good},
   };
 };
 
 using CheckMachine = Machine<CheckLife>;
 static_assert(CheckMachine::deterministic());
-static_assert(CheckMachine::last_is_terminal());
-static_assert(CheckMachine::all_reach_last());
-static_assert(CheckMachine::every_live_state_has(CheckLife::Event::left));
+static_assert(CheckMachine::all_reach(CheckLife::State::good));
 
 struct CheckPlan {
   base::Duration every = std::chrono::seconds{2};

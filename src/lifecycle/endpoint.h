@@ -23,14 +23,13 @@ enum class Wish : std::uint8_t { ready, drain, maint };
 inline constexpr std::string_view membership_names[] = {"present", "leaving", "gone"};
 inline constexpr std::string_view wish_names[] = {"ready", "drain", "maint"};
 
-#define EBB_HEALTH_STATES(X) X(up) X(warming) X(suspect) X(down) X(forgotten)
+#define EBB_HEALTH_STATES(X) X(up) X(warming) X(suspect) X(down)
 #define EBB_HEALTH_EVENTS(X)                                             \
   X(suspected) /* something is wrong with it or with the way to it */    \
   X(cleared)   /* it was not: bytes came, or a probe got through */      \
   X(condemned) /* proven: nothing may be sent there */                   \
   X(recovered) /* probes get through again; its work grows by degrees */ \
-  X(warmed)    /* it takes its full share */                             \
-  X(left)      /* nobody lists it and nothing uses it */
+  X(warmed)    /* it takes its full share */
 
 struct HealthLife {
   enum class State : std::uint8_t { EBB_HEALTH_STATES(EBB_ENUMERATOR) };
@@ -38,28 +37,24 @@ struct HealthLife {
   static constexpr std::string_view state_names[] = {EBB_HEALTH_STATES(EBB_ENUMERATOR_NAME)};
   static constexpr std::string_view event_names[] = {EBB_HEALTH_EVENTS(EBB_ENUMERATOR_NAME)};
   static constexpr State first = State::up;
-  static constexpr State last = State::forgotten;
 
   using S = State;
   using E = Event;
   static constexpr Row<State, Event> rows[] = {
-      {S::up, E::suspected, S::suspect},   {S::up, E::condemned, S::down},         {S::up, E::left, S::forgotten},
+      {S::up, E::suspected, S::suspect},   {S::up, E::condemned, S::down},
 
-      {S::warming, E::warmed, S::up},      {S::warming, E::suspected, S::suspect}, {S::warming, E::condemned, S::down},
-      {S::warming, E::left, S::forgotten},
+      {S::warming, E::warmed, S::up},
 
-      {S::suspect, E::cleared, S::up},     {S::suspect, E::condemned, S::down},    {S::suspect, E::left, S::forgotten},
+      {S::suspect, E::cleared, S::up},     {S::suspect, E::condemned, S::down},
 
-      {S::down, E::recovered, S::warming}, {S::down, E::left, S::forgotten},
+      {S::down, E::recovered, S::warming},
   };
 };
 
 using HealthMachine = Machine<HealthLife>;
 using Health = HealthLife::State;
 static_assert(HealthMachine::deterministic());
-static_assert(HealthMachine::last_is_terminal());
-static_assert(HealthMachine::all_reach_last());
-static_assert(HealthMachine::every_live_state_has(HealthLife::Event::left));
+static_assert(HealthMachine::all_reach(Health::up));
 
 // How an endpoint ranks when work is given out: the lowest that any endpoint has is served.
 enum class Standing : std::uint8_t {
@@ -90,7 +85,6 @@ constexpr Standing standing(const EndpointFactsOfLife& facts) {
     case Health::warming: return facts.membership == Membership::present ? Standing::chosen : Standing::leaving;
     case Health::suspect: return Standing::doubtful;
     case Health::down: return unreachable(facts.why) ? Standing::unavailable : Standing::doubtful;
-    case Health::forgotten: break;
   }
   return Standing::unavailable;
 }

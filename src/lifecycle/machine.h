@@ -41,7 +41,8 @@ struct Row {
   Actions actions{};
 };
 
-// `Definition` has: State, Event (enums that count from 0), state_names, event_names, rows, first, last (terminal).
+// `Definition` has: State, Event (enums that count from 0), state_names, event_names, rows, first, and last (terminal)
+// unless the life is a circle.
 template <class Definition>
 class Machine {
  public:
@@ -97,9 +98,10 @@ class Machine {
     }
     return true;
   }
-  static constexpr bool all_reach_last() {
+  static constexpr bool all_reach_last() { return all_reach(Definition::last); }
+  static constexpr bool all_reach(State target) {
     std::array<bool, states> reaches{};
-    reaches[static_cast<std::size_t>(Definition::last)] = true;
+    reaches[static_cast<std::size_t>(target)] = true;
     for (std::size_t round = 0; round < states; ++round) {
       for (const auto& row : Definition::rows) {
         if (reaches[static_cast<std::size_t>(row.to)]) reaches[static_cast<std::size_t>(row.from)] = true;
