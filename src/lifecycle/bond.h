@@ -22,8 +22,7 @@ constexpr Bond bond(const EndpointFactsOfLife& facts, const BondTerms& terms) {
     case Health::up:
     case Health::warming: break;
     case Health::suspect: return Bond::yields;
-    case Health::down:
-    case Health::forgotten: return Bond::broken;
+    case Health::down: return Bond::broken;
   }
   return draining(facts.membership, facts.wish) && !terms.kept_while_draining ? Bond::yields : Bond::holds;
 }

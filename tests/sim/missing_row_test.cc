@@ -9,7 +9,7 @@
 namespace ebb::gate {
 
 struct MissingRow {
-  enum class Of : std::uint8_t { client, backend, exchange };
+  enum class Of : std::uint8_t { client, backend, exchange, request, response, attempt };
 
   // Of the first that is busy. False: its state has a row for the event.
   static bool meet(Worker& worker, Of of, std::size_t event) {
@@ -23,6 +23,9 @@ struct MissingRow {
       case Of::exchange:
         return meet(worker.exchanges_, lifecycle::ExchangeLife::State::trying,
                     static_cast<lifecycle::ExchangeLife::Event>(event));
+      case Of::request: return meet_part(worker, event, [](Exchange& one) -> auto& { return one.request.life; });
+      case Of::response: return meet_part(worker, event, [](Exchange& one) -> auto& { return one.response.life; });
+      case Of::attempt: return meet_part(worker, event, [](Exchange& one) -> auto& { return one.attempt->life; });
     }
     return false;
   }
@@ -31,11 +34,31 @@ struct MissingRow {
       case Of::client: return lifecycle::ClientConnectionMachine::events;
       case Of::backend: return lifecycle::BackendConnectionMachine::events;
       case Of::exchange: return lifecycle::ExchangeMachine::events;
+      case Of::request: return lifecycle::RequestHalf::events;
+      case Of::response: return lifecycle::ResponseHalf::events;
+      case Of::attempt: return lifecycle::AttemptMachine::events;
     }
     return 0;
   }
 
  private:
+  // A half, or the attempt, of the first exchange that waits for its answer.
+  template <class PartOf>
+  static bool meet_part(Worker& worker, std::size_t number, PartOf&& part_of) {
+    bool met = false;
+    bool found = false;
+    worker.exchanges_.for_each([&](base::Handle, Exchange& exchange) {
+      if (found || !exchange.waits_for_answer()) return;
+      found = true;
+      auto& part = part_of(exchange);
+      using Machine = std::remove_cvref_t<decltype(part)>;
+      const auto event = static_cast<typename Machine::Event>(number);
+      met = !part.has(part.state(), event);
+      if (met) worker.exchanges_.step(exchange, part, event);
+    });
+    EXPECT_TRUE(found);
+    return met;
+  }
   template <class Owner, class State, class Event>
   static bool meet(Owner& owner, State state, Event event) {
     bool met = false;
@@ -115,12 +138,13 @@ TEST_P(MissingRowOf, EndsThatOneAsInternalAndHarmsNoOther) {
 }
 
 std::string name_of(const testing::TestParamInfo<MissingRow::Of>& of) {
-  constexpr const char* names[] = {"client", "backend", "exchange"};
+  constexpr const char* names[] = {"client", "backend", "exchange", "request", "response", "attempt"};
   return names[static_cast<std::size_t>(of.param)];
 }
 
 INSTANTIATE_TEST_SUITE_P(EachKind, MissingRowOf,
-                         testing::Values(MissingRow::Of::client, MissingRow::Of::backend, MissingRow::Of::exchange),
+                         testing::Values(MissingRow::Of::client, MissingRow::Of::backend, MissingRow::Of::exchange,
+                                         MissingRow::Of::request, MissingRow::Of::response, MissingRow::Of::attempt),
                          name_of);
 
 }  // namespace
