@@ -465,11 +465,14 @@ void H2Backends::on_whole(Handle handle, std::string_view trailers) {
   end_response(call, trailers);
 }
 
+// Why the connection takes no more streams is no answer to a request that it passed over (GOAWAY).
 void H2Backends::on_stream_failed(Handle handle, Cause cause, bool unprocessed) {
   EBB_FIND(call, calls_.find(handle));
   const Handle exchange = call.exchange;
   forget(call);
-  core_.attempts->on_backend_failed(exchange, cause, unprocessed ? Delivery::unprocessed : Delivery::unknown);
+  if (unprocessed)
+    return core_.attempts->on_backend_failed(exchange, Cause::backend_refused_stream, Delivery::unprocessed);
+  core_.attempts->on_backend_failed(exchange, cause);
 }
 
 void H2Backends::on_stream_drained(Handle handle) {

@@ -105,6 +105,20 @@ def test_streams_beyond_the_last_of_a_goaway_are_sent_again(router, backend, met
     assert [seen.target for seen in service.requests] == ["/0", "/1", "/2", "/1", "/2"]
 
 
+def test_a_goaway_that_passes_over_a_request_too_long_to_repeat_is_answered(router, backend):
+    def serve(stream, known):
+        peer = http2.Peer(stream.socket, client=False)
+        peer.wait_for(lambda: any(len(half.body) > 65536 for half in peer.halves.values()))
+        peer.send_raw(http2.frame(http2.GOAWAY, payload=bytes(8)))
+        peer.read_to_end()
+
+    one = router(to(backend(serve)))
+    with one.dial() as client:
+        client.send(request("POST", body=bytes(300_000)))
+        assert client.read_response().status == 503
+    assert one.logged(status=503)["cause"] == "backend_refused_stream"
+
+
 def test_many_requests_share_an_endpoint_that_takes_one_at_a_time(router, backend):
     service = backend(http2.naming("one by one", MAX_CONCURRENT_STREAMS=1))
     one = router(to(service))
