@@ -59,8 +59,14 @@ void Tunnel::begin(Exchange& exchange) {
   if (!core_.response_path->flush(exchange)) return;
   Chain early = exchange.front->early_bytes(exchange.client);
   if (exchange.websocket != nullptr) follow(early, exchange.websocket->to_backend);
-  if (!early.empty()) back.flush(end, std::move(early));
-  if (exchange.life.ended()) return;
+  if (!early.empty()) {
+    back.flush(end, std::move(early));
+    if (exchange.life.ended()) return;
+    // A stream's client may have filled its window with them: it opens again, as in pass().
+    const bool stuck = back.unsent(end) > 0 && back.stuck(end, core_.exchanges->share(exchange));
+    if (exchange.life.ended()) return;
+    if (!stuck) exchange.front->receive(exchange.client, Receive::watchful);
+  }
   back.receive(end, Receive::watchful);
   core_.deadlines->moved(exchange);
   if (exchange.front->finished(exchange.client)) on_client_finished(exchange);
