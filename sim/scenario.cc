@@ -6,7 +6,7 @@ namespace ebb::sim {
 
 namespace {
 
-constexpr std::uint64_t steps_max = 5'000'000;  // beyond it something turns in a circle
+constexpr std::uint64_t steps_max = 20'000'000;  // beyond it something turns in a circle
 constexpr Duration storm_time = seconds{6};
 constexpr std::uint32_t scenes_of_thousand = 300;  // runs that are one
 constexpr Duration settle_time = seconds{400};     // a black-holed client notices after minutes
