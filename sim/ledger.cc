@@ -83,7 +83,8 @@ void Ledger::excuse_all_at(const std::string& endpoint, const char* why) {
 void Ledger::excuse_unread(std::uint32_t backend, const char* why) {
   for (Exchange& exchange : exchanges_) {
     const bool asked = exchange.outcome == Outcome::pending && exchange.asked > 0 && exchange.attempts == 0;
-    if (asked && exchange.backend == backend && !repeatable(exchange)) excuse(exchange.id, why);
+    const bool repeats = repeatable(exchange) && retries_[backend] > 0;
+    if (asked && exchange.backend == backend && !repeats) excuse(exchange.id, why);
   }
 }
 
