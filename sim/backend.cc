@@ -138,6 +138,7 @@ void Backend::add_trunk(std::unique_ptr<Line> line) {
   Trunk::Told told;
   told.stream = [this](std::unique_ptr<Line> stream) { schedule(add_connection(std::move(stream))); };
   told.refused = [this](std::uint64_t exchange) { ledger_.refused(exchange); };
+  told.goes_away = [this] { ledger_.goes_away(backend_); };
   told.idle = [this, number] { rest_trunk(number); };
   trunks_.push_back(std::make_shared<Trunk>(world_, Trunk::Role::endpoint, std::move(line), manners, std::move(told)));
   const std::shared_ptr<Trunk> trunk = trunks_.back();

@@ -119,10 +119,19 @@ bool Ledger::fell_one_after_the_other(const Exchange& exchange) const {
   return under_it.size() > retries_[exchange.backend];
 }
 
+// What is refused may be asked again, whatever its method; but not where it has one try, or is not kept.
+bool Ledger::met_a_goaway(const Exchange& exchange) const {
+  const bool kept = exchange.request_bytes < replay_bytes_max;
+  if (exchange.attempts > 0 || (retries_[exchange.backend] > 0 && kept)) return false;
+  return std::ranges::any_of(goaways_, [&](const Goaway& one) {
+    return one.backend == exchange.backend && one.when + time_to_hear >= exchange.sent_at;
+  });
+}
+
 bool Ledger::forgiven(const Exchange& exchange) {
   if (exchange.excuse != nullptr) return true;
   const bool repeats = repeatable(exchange);
-  if (fell_one_after_the_other(exchange)) return true;
+  if (fell_one_after_the_other(exchange) || met_a_goaway(exchange)) return true;
   // One is ill, and the slow may be taken for ill as well wherever they wait: see ResponsePlan::slow().
   const bool tried = exchange.attempts > retries_[exchange.backend];
   if (exchange.plan.slow() && tried && !well(exchange.backend)) return true;

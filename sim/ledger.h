@@ -122,6 +122,8 @@ class Ledger {
   void end_trouble(std::uint32_t backend);
   // Something has ended what an endpoint of the backend had in hand, or will.
   void fell(std::uint32_t backend, const std::string& endpoint) { falls_.push_back({backend, endpoint, world_.now()}); }
+  // An endpoint of the backend refuses by a GOAWAY what is on its way to it. It never looks at that.
+  void goes_away(std::uint32_t backend) { goaways_.push_back({backend, world_.now()}); }
   // So many connections of the backend were closed with a request in them that nobody could name.
   void swallowed(std::uint32_t backend, std::size_t count);
 
@@ -159,6 +161,10 @@ class Ledger {
     std::uint32_t backend;
     Instant when;
   };
+  struct Goaway {
+    std::uint32_t backend;
+    Instant when;
+  };
   struct Fall {
     std::uint32_t backend;
     std::string endpoint;
@@ -167,6 +173,7 @@ class Ledger {
   void judge_refusal(const Exchange& exchange);
   void judge_inference(const Exchange& exchange);
   bool fell_one_after_the_other(const Exchange& exchange) const;
+  bool met_a_goaway(const Exchange& exchange) const;
   bool forgiven(const Exchange& exchange);
   std::string describe(const Exchange& exchange) const;
 
@@ -176,6 +183,7 @@ class Ledger {
   std::vector<Trouble> troubles_;
   std::vector<Swallowed> swallowed_;
   std::vector<Fall> falls_;
+  std::vector<Goaway> goaways_;
   std::set<std::string> disturbed_;  // endpoints
   std::set<std::uint32_t> unwell_;   // backends
   std::uint64_t pending_ = 0;

@@ -244,6 +244,7 @@ void Trunk::go_away() {
   said_goaway_ = true;
   world_.note("say goaway", below_->number(), goaway_id_);
   put(FrameType::goaway, 0, 0, number_text(goaway_id_) + number_text(0));
+  if (told_.goes_away) told_.goes_away();
   soon();
 }
 

@@ -69,6 +69,7 @@ class Trunk final : public std::enable_shared_from_this<Trunk> {
   struct Told {
     std::function<void(std::unique_ptr<Line>)> stream{};    // a new one, at an endpoint
     std::function<void(std::uint64_t exchange)> refused{};  // one, at an endpoint
+    std::function<void()> goes_away{};                      // an endpoint: what is on its way is refused
     std::function<void()> ended{};                          // the connection
     std::function<void()> idle{};                           // without streams, at an endpoint
   };
