@@ -28,7 +28,9 @@ class SmallWorld {
 
   // Asks one after another, from a client of its own.
   void ask(Duration at, std::vector<Exchange> exchanges, ClientScript script = {}) {
-    script.from = *base::Address::parse("10.200." + std::to_string(clients_.size()) + ".1:1000");
+    const std::size_t number = clients_.size();
+    script.from = *base::Address::parse("10." + std::to_string(200 + number / 250) + "." +
+                                        std::to_string(number % 250) + ".1:1000");
     script.idle_limit = site.settings().timeouts.client_idle;
     for (Exchange& exchange : exchanges) script.exchanges.push_back(ledger.add(std::move(exchange)).id);
     clients_.push_back(std::make_unique<Client>(
