@@ -10,6 +10,7 @@ namespace ebb::sim {
 namespace {
 
 constexpr std::size_t overhead_max = 64;  // of a record, with what may follow it
+constexpr Duration there_and_back = milliseconds{300};  // on the longest way that a link has
 constexpr std::string_view bad_record("\x17\x03\x03\x00\x20________________________________", 37);
 
 std::string from_hexadecimal(std::string_view text) {
@@ -216,6 +217,7 @@ void TlsLine::end_message() {
   world_.note("end of a message", number(), rest_updates_ ? 1 : 0);
   pending_.push(sealer_->seal(RecordSealer::handshake, std::exchange(rest_, {})));
   if (rest_updates_) sealer_->update_keys();
+  message_heard_ = world_.now() + there_and_back;
   flush();
 }
 

@@ -51,7 +51,7 @@ class TlsLine final : public Line {
   std::string_view agreed() const override;
   bool secure() const override { return true; }
   bool torn() const override;
-  bool in_message() const override { return !rest_.empty(); }
+  bool in_message() const override { return !rest_.empty() || world_.now() < message_heard_; }
 
   // OpenSSL's callbacks, which find the line of a session.
   static void on_key(const SSL* ssl, const char* line);
@@ -83,6 +83,7 @@ class TlsLine final : public Line {
   ByteQueue plain_;
   std::string rest_;           // the second half of a message
   bool rest_updates_ = false;  // it is a KeyUpdate's
+  Instant message_heard_{};    // its end, and what the peer did before it, have surely come
   Instant speaks_at_{};        // the first flight
   bool done_ = false;
   bool failed_ = false;
