@@ -9,7 +9,7 @@ namespace ebb::sim {
 
 namespace {
 
-constexpr std::size_t overhead_max = 64;  // of a record, with what may follow it
+constexpr std::size_t overhead_max = 64;                // of a record, with what may follow it
 constexpr Duration there_and_back = milliseconds{300};  // on the longest way that a link has
 constexpr std::string_view bad_record("\x17\x03\x03\x00\x20________________________________", 37);
 
