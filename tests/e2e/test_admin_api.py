@@ -1,7 +1,9 @@
 """The admin API: what is there, changes that last, connections, and who is let in."""
 
 import json
+import socket
 import ssl
+import struct
 import subprocess
 import time
 
@@ -117,6 +119,24 @@ def test_client_certificates_are_asked_for(router, backend, certificates):
     with pytest.raises(Exception):
         one.ask_admin("/api/v1/endpoints")
     one.admin_tls = context
+
+
+def test_clients_that_leave_before_or_during_the_handshake_leave_nothing_behind(router, backend, certificates):
+    server = certificates("admin", "ecdsa", "localhost")
+    admin = {"bind": f"127.0.0.1:{PORTS.take()}", "tls": {"cert": server["cert"], "key": server["key"]}}
+    one = router(configuration(backend(awkward.named("a")).port) | {"admin": admin},
+                 admin_tls=ssl.create_default_context(cafile=server["cert"]))
+    for said in (b"", b"\x16\x03\x01\x02\x00\x01"):  # nothing, and the beginning of a ClientHello
+        with socket.create_connection(("127.0.0.1", one.admin), timeout=60) as client:
+            client.sendall(said)
+            client.shutdown(socket.SHUT_WR)
+            while client.recv(4096):
+                pass
+        with socket.create_connection(("127.0.0.1", one.admin), timeout=60) as client:
+            client.sendall(said)
+            client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # the close is a reset
+    assert one.ask_admin("/api/v1/endpoints").status == 200
+    assert one.metric("ebbgate_missing_transitions_total") == 0
 
 
 @pytest.mark.parametrize("admin, words", [

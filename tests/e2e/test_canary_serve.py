@@ -211,3 +211,12 @@ def test_answers_that_wait_for_tls_messages_do_not_pile_up(secured):
                 peer.out.update()
                 peer.send(rest + peer.record(APPLICATION_DATA, asked) + peer.record(HANDSHAKE, key_update()[:4]))
     assert ask(secured, secured.ports[0]).body == BODY
+
+
+def test_a_client_that_leaves_before_it_has_said_anything_leaves_nothing_behind(secured):
+    for _ in range(3):
+        with socket.create_connection(("127.0.0.1", secured.ports[0]), timeout=60) as client:
+            client.shutdown(socket.SHUT_WR)
+            while client.recv(4096):
+                pass
+    assert ask(secured, secured.ports[0]).body == BODY

@@ -406,6 +406,23 @@ def test_both_sides_hear_of_the_deadline_of_a_drain(router, backend, protocol):
     one.logged(status=101, cause="drain_deadline")
 
 
+def test_a_client_that_has_finished_hears_of_the_deadline_of_a_drain(router, backend):
+    def goes_on(stream, known):
+        stream.read_request()
+        stream.send(b"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n\x82\x02hi")
+        known.released.wait(60)
+
+    ready = backend_of(backend(goes_on).port, drain={"deadline": "200ms"})
+    one = router(configuration(backends=[ready]))
+    with Socket(one) as tunnel:
+        tunnel.peer.wait_for(lambda: tunnel.half.body)
+        tunnel.peer.send_body(tunnel.stream, b"", end=True)
+        one.change(backends=[{**ready, "endpoints": [{**ready["endpoints"][0], "state": "drain"}]}])
+        tunnel.peer.wait_for(lambda: tunnel.half.ended)
+        assert tunnel.half.whole and tunnel.half.body.endswith(b"\x88\x02\x03\xe9")  # Close, 1001
+    wait_until(lambda: one.metric("ebbgate_exchanges") == 0, what="the end of the tunnel")
+
+
 def test_a_server_of_http2_without_extended_connect_is_an_error(router, backend):
     service = backend(connecting(connect=False))
     one = router(configuration(backends=[backend_of(service.port, protocol="h2c")]))

@@ -235,6 +235,25 @@ TEST(Slow, WhereAllHangAndTheirChecksTooNothingMoves) {
   }
 }
 
+// One check may be enough for down, and several in a row be needed; the same on the way back.
+TEST(Slow, ChecksCountAsManyInARowAsTheyAreAskedTo) {
+  for (const std::uint32_t fall : {1u, 3u}) {
+    routes::BackendModel model = backend(routes::Balance::round_robin);
+    model.health = checks();
+    model.health->fall = fall;
+    model.health->rise = 4 - fall;
+    SmallWorld small(std::move(model), 2);
+    small.at(seconds{4}, [&] { small.process(0).fall_ill(Ill::frozen); });
+    small.at(seconds{9}, [&] { small.process(0).recover(); });
+    small.run(seconds{8});
+    EXPECT_EQ(small.facts(0).health, lifecycle::Health::down) << fall;
+    EXPECT_EQ(small.facts(0).why, Cause::backend_check_failed) << fall;
+    small.run(seconds{20});
+    EXPECT_EQ(small.facts(0).health, lifecycle::Health::up) << fall;
+    EXPECT_EQ(small.world.failure(), "");
+  }
+}
+
 TEST(Slow, ChecksThatNobodyAnswersSayNothingOfSilenceWhereThatIsSwitchedOff) {
   routes::BackendModel model = backend(routes::Balance::round_robin);
   model.health = checks();
