@@ -14,7 +14,7 @@ class CanaryServer:
     def __init__(self, directory, *flags, **variables):
         self.log = directory / "canary-serve.log"
         # Nothing of ours may leak in: CI sets PORT here and there.
-        clean = {name: value for name, value in os.environ.items() if name in ("PATH", "HOME", "LD_LIBRARY_PATH", "ASAN_OPTIONS")}
+        clean = {name: value for name, value in os.environ.items() if name in ("PATH", "HOME", "LD_LIBRARY_PATH", "ASAN_OPTIONS", "EBB_ROWS")}
         self.environment = {**clean, "PORT": "0", "SECOND_PORT": "0", **{name: str(value) for name, value in variables.items()}}
         self.flags = flags
 
