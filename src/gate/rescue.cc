@@ -103,7 +103,7 @@ void Rescue::move_one(const LiveEndpoint& endpoint, bool sure, std::optional<lif
 // stays, and the longer nothing at all comes, the less is taken for slow.
 void Rescue::leave(const LiveEndpoint& endpoint) {
   const Handle self = endpoint.self;
-  const Silence silence = silence_of(endpoint);
+  const SilenceFacts silence = silence_of(endpoint);
   if (silence.lasts < unproven_max && !another_may_answer(endpoint, silence.first)) return;
   const base::Duration trial_time = core_.endpoints->view(endpoint.view).evidence.silence.trial;
   KnownTimes times(core_, survey_, endpoint.view);
@@ -114,18 +114,18 @@ void Rescue::leave(const LiveEndpoint& endpoint) {
   tell(self, moved);
 }
 
-Rescue::Silence Rescue::silence_of(const LiveEndpoint& endpoint) const {
-  Silence silence{.lasts = waiting_.looked_at() - endpoint.silent_since,
-                  .survived = survived_by(endpoint),
-                  .first = first_asked(endpoint.self),
-                  .concurrent = endpoint.order.concurrent()};
+Rescue::SilenceFacts Rescue::silence_of(const LiveEndpoint& endpoint) const {
+  SilenceFacts silence{.lasts = waiting_.looked_at() - endpoint.silent_since,
+                       .survived = survived_by(endpoint),
+                       .first = first_asked(endpoint.self),
+                       .concurrent = endpoint.order.concurrent()};
   silence.chance_to_leave = lifecycle::chance_of_stay(silence.lasts, silence.survived, silence.concurrent);
   return silence;
 }
 
 // One that handles requests one after another may work on the first, where its like have come back after such a time or
 // some of its kind have taken as long. And what waits behind that one may be slow too, where its kind is new.
-bool Rescue::stays(const Exchange& exchange, const Silence& silence, KnownTimes& times) const {
+bool Rescue::stays(const Exchange& exchange, const SilenceFacts& silence, KnownTimes& times) const {
   const base::Instant asked = exchange.attempt->asked;
   const base::Duration waited = waiting_.looked_at() - asked;
   const bool knows_enough = silence.concurrent || silence.lasts >= new_kind_max;

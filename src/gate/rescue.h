@@ -29,7 +29,7 @@ class Rescue {
 
  private:
   // How one endpoint that is known to be silent is seen.
-  struct Silence {
+  struct SilenceFacts {
     base::Duration lasts{};
     base::Duration survived{};   // the longest silence that an endpoint of the backend came back after
     base::Instant first{};       // when the request was asked that waits longest
@@ -41,8 +41,8 @@ class Rescue {
   void compare(base::Handle endpoint);
   void move_one(const LiveEndpoint& endpoint, bool sure, std::optional<lifecycle::RequestKind> of = {});
   void leave(const LiveEndpoint& endpoint);
-  Silence silence_of(const LiveEndpoint& endpoint) const;
-  bool stays(const Exchange& exchange, const Silence& silence, KnownTimes& times) const;
+  SilenceFacts silence_of(const LiveEndpoint& endpoint) const;
+  bool stays(const Exchange& exchange, const SilenceFacts& silence, KnownTimes& times) const;
   bool another_may_answer(const LiveEndpoint& endpoint, base::Instant asked) const;
   base::Duration survived_by(const LiveEndpoint& endpoint) const;
   base::Instant first_asked(base::Handle endpoint) const;
