@@ -2,13 +2,18 @@
 
 #include <algorithm>
 #include <memory>
+#include <unordered_set>
 #include <utility>
 
+#include "gate/known_times.h"
 #include "gate/worker.h"
+#include "lifecycle/surprise.h"
 
 namespace ebb::gate {
 
 using base::Handle;
+using lifecycle::AnswerTimes;
+using lifecycle::KindEvidence;
 using lifecycle::RequestKind;
 
 void KindReport::add(const KindReport& other, bool with_waits) {
@@ -58,6 +63,36 @@ void KindSurvey::want(KindQuestion question, base::Duration at_most_every) {
   wanted_.push_back(std::move(question));
 }
 
+void KindSurvey::ask_about_waiting() {
+  const std::span<const WaitingRequest> all = waiting_.all();
+  for (auto first = all.begin(); first != all.end();) {
+    const auto last =
+        std::find_if(first, all.end(), [&](const WaitingRequest& each) { return !each.same_kind(*first); });
+    want({first, last});
+    first = last;
+  }
+  ask();
+}
+
+void KindSurvey::want(std::span<const WaitingRequest> kind) {
+  const WaitingRequest& one = kind.front();
+  KindQuestion question{.view = one.view, .kind = one.kind};
+  for (const WaitingRequest& each : kind) {
+    if (question.silent.size() == silent_max) break;
+    const LiveEndpoint* endpoint = core_.endpoints->find(each.endpoint);
+    if (endpoint == nullptr) continue;
+    question.backend_of = endpoint->identity;
+    if (std::ranges::find(question.silent, endpoint->identity) == question.silent.end())
+      question.silent.push_back(endpoint->identity);
+  }
+  if (question.silent.empty()) return;
+  const AnswerTimes here = times_here(core_, one.view, one.kind);
+  const base::Duration after = core_.endpoints->view(one.view).evidence.silence.after;
+  const bool slow = here.answers() >= lifecycle::answers_min &&
+                    lifecycle::chance_of_longer(here, after, 0) > lifecycle::trial_chance_max;
+  want(std::move(question), slow ? interval_slow : interval);
+}
+
 void KindSurvey::ask() {
   if (wanted_.empty()) return;
   const Siblings& siblings = core_.siblings;
@@ -68,7 +103,55 @@ void KindSurvey::ask() {
   }
 }
 
+void KindSurvey::answer(std::size_t asker, std::span<const KindQuestion> questions) const {
+  const Siblings& siblings = core_.siblings;
+  if (!siblings.post) return;
+  std::vector<KindAnswer> answers;
+  for (const KindQuestion& each : questions)
+    answers.push_back({.view = each.view, .kind = each.kind, .report = report_on(each)});
+  siblings.post(asker, [self = siblings.self, answers = std::move(answers)](Worker& worker) mutable {
+    worker.health().take(self, std::move(answers));
+  });
+}
+
+KindReport KindSurvey::report_on(const KindQuestion& question) const {
+  KindReport report;
+  const LiveEndpoint* any = core_.endpoints->find_identity(question.backend_of);
+  if (any == nullptr) return report;
+  const BackendView& view = core_.endpoints->view(any->view);
+  std::unordered_set<std::uint64_t> owing;
+  for (const WaitingRequest& each : waiting_.all()) {
+    const bool asked_about = each.view == any->view && each.kind == question.kind;
+    const LiveEndpoint* endpoint = asked_about ? core_.endpoints->find(each.endpoint) : nullptr;
+    if (endpoint == nullptr || each.waited <= view.evidence.silence.after) continue;
+    owing.insert(endpoint->identity);
+    if (report.waits.size() < KindReport::waits_max)
+      report.waits.push_back({.endpoint = endpoint->identity, .asked = waiting_.looked_at() - each.waited});
+  }
+  for (const Handle handle : view.endpoints) {
+    const LiveEndpoint* endpoint = core_.endpoints->find(handle);
+    if (endpoint == nullptr) continue;
+    const KindEvidence* known = endpoint->evidence.find(question.kind);
+    if (known != nullptr) report.times.add(known->times);
+    if (std::ranges::find(question.silent, endpoint->identity) != question.silent.end()) {
+      report.silent.push_back({.identity = endpoint->identity,
+                               .times = known == nullptr ? AnswerTimes{} : known->times,
+                               .heard = endpoint->heard,
+                               .concurrent = endpoint->order.concurrent()});
+    } else if (known != nullptr && !owing.contains(endpoint->identity)) {
+      report.answered = std::max(report.answered, known->asked_latest);
+    }
+  }
+  return report;
+}
+
 void KindSurvey::take(std::size_t worker, std::vector<KindAnswer> answers) {
+  for (const KindAnswer& answer : answers) {
+    for (const KindReport::Endpoint& each : answer.report.silent) {
+      LiveEndpoint* endpoint = each.concurrent ? core_.endpoints->find_identity(each.identity) : nullptr;
+      if (endpoint != nullptr) endpoint->order.told();
+    }
+  }
   for (KindAnswer& answer : answers) {
     Row* row = row_of(answer.view, answer.kind);
     if (row == nullptr || worker >= row->reports.size()) continue;

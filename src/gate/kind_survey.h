@@ -2,14 +2,18 @@
 // so that the traffic which shows that an endpoint is well, or that its siblings answer, may be another worker's. Asked
 // for while requests of the kind wait, never on the way of a request that is answered.
 //
-// Before: gate/health_silence (want). Next: gate/health_silence (what is made of it).
+// Owns the answers of the other workers; each counts for 1.5 s. Owned by HealthWatch, ends with the worker.
+// May touch what an endpoint is known to do at once (`order`): another worker may have seen it.
+// Before: gate/waiting_requests, gate/trials (want). Next: gate/known_times, gate/silence_scale.
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "base/slot_map.h"
 #include "gate/core.h"
+#include "gate/waiting_requests.h"
 #include "lifecycle/evidence.h"
 
 namespace ebb::gate {
@@ -58,8 +62,12 @@ class KindSurvey {
   static constexpr base::Duration kept = std::chrono::milliseconds{1500};       // a report; a row that nobody wants
   static constexpr base::Duration waits_kept = std::chrono::milliseconds{500};  // then they may have been answered
 
-  explicit KindSurvey(Core& core) : core_(core) {}
+  KindSurvey(Core& core, const WaitingRequests& waiting) : core_(core), waiting_(waiting) {}
 
+  // About each kind that waits here: earlier than anything is concluded, so that the answers are there then.
+  void ask_about_waiting();
+  // For another worker, where requests of these kinds wait.
+  void answer(std::size_t asker, std::span<const KindQuestion> questions) const;
   // Puts it on the list for ask(), unless it was asked that short a time ago.
   void want(KindQuestion question, base::Duration at_most_every);
   // One message to each worker, whatever is on the list.
@@ -87,8 +95,11 @@ class KindSurvey {
   Row* row_of(base::Handle view, lifecycle::RequestKind kind);
   Row* add_row(base::Handle view, lifecycle::RequestKind kind);
   void sum_up(Row& row) const;
+  void want(std::span<const WaitingRequest> kind);
+  KindReport report_on(const KindQuestion& question) const;
 
   Core& core_;
+  const WaitingRequests& waiting_;
   std::vector<Row> rows_;
   std::vector<KindQuestion> wanted_;
 };

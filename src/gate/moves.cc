@@ -16,7 +16,7 @@ using base::Handle;
 using lifecycle::Standing;
 using State = lifecycle::ExchangeLife::State;
 
-std::optional<HealthWatch::Trial> Moves::trial_for(const Exchange& exchange) {
+std::optional<Trials::Offer> Moves::trial_for(const Exchange& exchange) {
   const Request& request = exchange.request;
   const bool fit = exchange.tries.count == 0 && !bound_to(exchange) && request.wants == Wants::response &&
                    request.whole() && request.repeatable() && core_.attempts->retries(exchange) > 0;

@@ -22,7 +22,7 @@ class Moves {
 
   // The silent endpoint that this request should be tried with: only if it can be repeated elsewhere, whole, when no
   // answer comes.
-  std::optional<HealthWatch::Trial> trial_for(const Exchange& exchange);
+  std::optional<Trials::Offer> trial_for(const Exchange& exchange);
   // No answer to the trial came in time.
   void fail_trial(Exchange& exchange);
   // The connection attempt is not answered. It goes on without the exchange, for others.

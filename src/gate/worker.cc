@@ -384,7 +384,7 @@ observe::Counters Worker::collect() {
 Audit Worker::audit() {
   Audit audit{.clients = clients_.size(),
               .backends = backends_.size(),
-              .probes = health_.probes() + checks_.connections(),
+              .probes = health_.probes().size() + checks_.connections(),
               .exchanges = exchanges_.size(),
               .witnesses = witnesses_.of().size(),
               .flows = datagrams_.size(),

@@ -49,7 +49,7 @@ std::uint32_t Worker::read_connections(const BookCursor& cursor, observe::Claims
         if (!connection.life.ended()) check(ClaimKind::backend, connection.socket, {owner_backend, handle});
       });
     case 3:
-      return health_.for_some_probes(cursor.slot, at_once, [&](Handle handle, reactor::SocketId socket) {
+      return health_.probes().for_some(cursor.slot, at_once, [&](Handle handle, reactor::SocketId socket) {
         check(ClaimKind::probe, socket, {owner_health, handle});
       });
     case 4:
@@ -78,7 +78,7 @@ bool Worker::owns(const Holding& holding) {
       const BackendConnection* connection = backends_.find(handle);
       return connection != nullptr && !connection->life.ended() && connection->socket == holding.socket;
     }
-    case owner_health: return health_.owns(handle, reactor::SocketId(holding.socket));
+    case owner_health: return health_.probes().owns(handle, reactor::SocketId(holding.socket));
     case owner_check: return checks_.owns(handle, reactor::SocketId(holding.socket));
     case owner_datagrams:
     case owner_flow: return datagrams_.owns(holding.owner, reactor::DatagramSocketId(holding.socket));
@@ -128,7 +128,7 @@ observe::SocketHistory Worker::tell(const observe::Claim& claim) {
         add_endpoint(endpoints_.find(connection->endpoint));
       }
       break;
-    case owner_health: add_endpoint(endpoints_.find_identity(health_.probed(handle))); break;
+    case owner_health: add_endpoint(endpoints_.find_identity(health_.probes().probed(handle))); break;
     case owner_check: add_endpoint(endpoints_.find_identity(checks_.checked(handle))); break;
     case owner_flow:
       if (const Flow* flow = datagrams_.find(handle)) {

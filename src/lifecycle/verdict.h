@@ -36,6 +36,8 @@ class Verdict {
   static constexpr base::Duration doubt_lasts = std::chrono::seconds{10};  // after the last trial that failed
   // What other workers have found before they knew is on its way then.
   static constexpr base::Duration expired_rests = std::chrono::milliseconds{500};
+  // Surprise of waiting requests, from which it is doubted. To ask whether it answers costs next to nothing.
+  static constexpr double doubts = 1.5;  // one in thirty
   static constexpr double confirms = 5;  // surprise (lifecycle/surprise.h) of waiting requests and trials together
   static constexpr double check_surprise = 2;  // of a check that is not answered
 

@@ -1,8 +1,4 @@
-// Answers, and failures in a row. A failure is held against an endpoint only where its siblings do better on the same
-// kind of request meanwhile: a URL that fails everywhere is no endpoint's fault.
-//
-// Before: gate/response_path, gate/exchanges. Next: gate/health (judge).
-#include "gate/health.h"
+#include "gate/failures.h"
 
 namespace ebb::gate {
 
@@ -18,8 +14,8 @@ constexpr std::size_t siblings_max = 64;           // of a large backend, that a
 
 }  // namespace
 
-void HealthWatch::answered(LiveEndpoint& endpoint, lifecycle::RequestKind kind, lifecycle::ClientKey key,
-                           base::Duration taken, std::uint16_t status) {
+void Failures::answered(LiveEndpoint& endpoint, lifecycle::RequestKind kind, lifecycle::ClientKey key,
+                        base::Duration taken, std::uint16_t status) {
   const base::Instant now = core_.reactor.now();
   endpoint.heard = now;
   endpoint.order.answered(now - taken);
@@ -28,19 +24,18 @@ void HealthWatch::answered(LiveEndpoint& endpoint, lifecycle::RequestKind kind, 
   } else {
     lifecycle::KindEvidence& row = endpoint.evidence.failed(kind, now, key);
     endpoint.evidence.failed_after(row, taken, now);
-    note_failure(endpoint, row, Cause::backend_failing);
+    note(endpoint, row, Cause::backend_failing);
   }
   if (endpoint.health == Health::suspect || endpoint.doubt != lifecycle::Doubt::none) {
-    report({endpoint.identity, Finding::Kind::heard});
+    findings_.report({endpoint.identity, Finding::Kind::heard});
   }
 }
 
-void HealthWatch::broke_off(LiveEndpoint& endpoint, lifecycle::RequestKind kind, lifecycle::ClientKey key,
-                            Cause cause) {
-  note_failure(endpoint, endpoint.evidence.failed(kind, core_.reactor.now(), key), cause);
+void Failures::broke_off(LiveEndpoint& endpoint, lifecycle::RequestKind kind, lifecycle::ClientKey key, Cause cause) {
+  note(endpoint, endpoint.evidence.failed(kind, core_.reactor.now(), key), cause);
 }
 
-void HealthWatch::note_failure(LiveEndpoint& endpoint, lifecycle::KindEvidence& row, Cause cause) {
+void Failures::note(LiveEndpoint& endpoint, lifecycle::KindEvidence& row, Cause cause) {
   const routes::FailuresModel& limits = core_.endpoints->view(endpoint.view).evidence.failures;
   if (!limits.on) return;
   if (row.failures_in_a_row > 1 && row.failures_in_a_row < limits.in_a_row) return;
@@ -55,10 +50,10 @@ void HealthWatch::note_failure(LiveEndpoint& endpoint, lifecycle::KindEvidence& 
   if (answers < siblings_answers_min) return;
   const double surprise =
       lifecycle::surprise_of_failures(row.failures_in_a_row, answers, now.failures - before.failures);
-  if (surprise >= failing_surprise) report({endpoint.identity, Finding::Kind::failing, cause});
+  if (surprise >= failing_surprise) findings_.report({endpoint.identity, Finding::Kind::failing, cause});
 }
 
-lifecycle::AnswerCounts HealthWatch::siblings_of(const LiveEndpoint& endpoint, lifecycle::RequestKind kind) const {
+lifecycle::AnswerCounts Failures::siblings_of(const LiveEndpoint& endpoint, lifecycle::RequestKind kind) const {
   lifecycle::AnswerCounts sum;
   std::size_t asked = 0;
   for (const Handle handle : core_.endpoints->view(endpoint.view).endpoints) {
