@@ -1,5 +1,5 @@
-// The checks are those that need no file and no socket. Keys in refusals are paths into the model, spelled as in the
-// configuration file, so that a provider can say where in its source the value stands.
+// Checks that need no file and no socket. Keys in refusals are paths into the model, spelled as in the configuration
+// file, so that a provider can find the value in its source.
 #include "routes/validate.h"
 
 #include "routes/refusals.h"

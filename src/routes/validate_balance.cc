@@ -1,4 +1,4 @@
-// How endpoints are chosen, and the cookies that remember it.
+// Rules of balancing, and of the cookies that bind clients to endpoints.
 #include <algorithm>
 #include <chrono>
 #include <map>
@@ -74,8 +74,8 @@ std::string needs_http(const BackendModel& backend) {
   return {};
 }
 
-// Two backends of one host that use the same cookie would unbind each other's clients with every request. Those that
-// share a route may have the same name: the cookie then also says which of them.
+// Two backends of one host that use the same cookie would unbind each other's clients with every request. Backends that
+// share a route may have the same name: the cookie then also names the backend.
 void check_cookies(const Model& model, const BackendsByName& backends, Refusals& refusals) {
   std::map<std::pair<std::string, std::string_view>, Names> users;
   for (std::size_t i = 0; i < model.routes.size(); ++i) {

@@ -1,5 +1,5 @@
-// The canary's section, and what the routes that it walks must be: it asks by GET, for the route's own host and path,
-// and knows only from the port that a change has arrived.
+// Rules of the canary's section and of the routes that it probes. The canary sends GET to the route's own host and
+// path, and detects a change only by the port.
 #include "routes/spelling.h"
 #include "routes/validate_parts.h"
 
@@ -70,7 +70,7 @@ void check_backend(const std::string& key, const BackendModel& backend, const Ca
   }
 }
 
-// Why the canary cannot walk it; "": it can.
+// Why the canary cannot probe the route; "" if it can.
 std::string why_not_walkable(const RouteModel& route) {
   if (is_any_host(route.host) || !is_host(route.host)) return "it matches more than one host";
   if (route.path.kind == PathKind::regex) return "its path is an expression";

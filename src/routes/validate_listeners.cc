@@ -18,7 +18,7 @@ std::string name_of(Protocol protocol) {
   return "a listener";
 }
 
-// The address is free: a port of TCP and the same one of UDP are two.
+// Checks that the address is free. TCP and UDP may use the same port.
 void check_bind(const std::string& key, const Model& model, std::size_t index, Refusals& refusals) {
   const ListenerModel& listener = model.listeners[index];
   const base::Address& bind = listener.bind;
@@ -26,7 +26,7 @@ void check_bind(const std::string& key, const Model& model, std::size_t index, R
     refusals.refuse(key, "a listener needs an address", "give one such as 0.0.0.0:8080");
     return;
   }
-  if (bind.port() == 0) return;  // the kernel picks a free port for each
+  if (bind.port() == 0) return;  // the kernel picks a free port
   const auto remedy = "give each listener a port or an address of its own";
   const bool is_udp = listener.protocol == Protocol::udp;
   if (!is_udp && (model.admin.bind == bind || model.admin.self_drain == bind)) {

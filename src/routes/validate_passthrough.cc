@@ -1,5 +1,5 @@
-// On a passthrough route the router sees the server name that the client sends, and two streams of bytes. Validation
-// refuses options that need more, instead of ignoring them.
+// On a passthrough route the router sees the client's server name and two byte streams. Validation refuses options that
+// need more, instead of ignoring them.
 #include <algorithm>
 
 #include "routes/validate_parts.h"

@@ -1,4 +1,4 @@
-// What routes do to requests and responses.
+// Rules for what routes do to requests and responses.
 #include <algorithm>
 #include <unordered_set>
 
@@ -20,8 +20,8 @@ struct OwnField {
   std::string_view name;
   std::string_view remedy;
 };
-// They describe the connection or frame the message (RFC 9110 section 7.6.1, RFC 9112 section 6): the router writes
-// them itself, and a second opinion would let one side read another message than the other.
+// These fields describe the connection or frame the message (RFC 9110 section 7.6.1, RFC 9112 section 6). The router
+// writes them itself: a second value could make the two sides see different messages.
 constexpr std::string_view leave_alone = "remove it: the router writes this field itself";
 constexpr OwnField own_fields[] = {
     {"host", "use rewrite: {host: NAME}"},
@@ -152,7 +152,7 @@ class PolicyChecks {
     if (cors.max_age > day) refuse(".cors.max_age", "no browser keeps it longer than a day", "give at most 24h");
   }
 
-  // "*" is a token too.
+  // "*" is also a token.
   void check_tokens(const std::string& part, const std::vector<std::string>& words) {
     if (words.size() > list_length_max) refuse(part, "the list is too long", "give at most 64");
     for (std::size_t i = 0; i < words.size(); ++i) {
@@ -162,7 +162,7 @@ class PolicyChecks {
     }
   }
 
-  // The rules of the list that browsers ship (hstspreload.org): once a name is on it, it stays there for months.
+  // The rules of the browsers' preload list (hstspreload.org): a name stays on it for months.
   void check_hsts(const HstsModel& hsts) {
     if (hsts.preload && (!hsts.include_subdomains || hsts.max_age < 365 * day)) {
       refuse(".hsts.preload", "the browsers' list takes names for at least a year and with all names below them",
