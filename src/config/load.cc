@@ -60,7 +60,7 @@ std::expected<Loaded, Diagnostics> load_text(std::string_view text, const std::s
   read_schema(reader, *root, loaded);
   loaded.model.digest = digest_of(*root);
   if (loaded.startup.runtime.size() > runtime_path_max) {
-    reader.refuse_key(locate(*root, "runtime"), "runtime", "the path is longer than a unix socket's may be",
+    reader.refuse_key(locate(*root, "runtime"), "runtime", "the path is too long for a unix socket",
                       "give one of at most " + std::to_string(runtime_path_max) + " bytes");
   }
   std::vector<routes::Refusal> refusals = routes::validate(loaded.model);

@@ -164,7 +164,7 @@ inline bool expect_list(Reader& reader, const Node& node) {
 // An empty list of conditions or networks is an error: it could mean "none" or "all".
 inline bool expect_elements(Reader& reader, const Node& node, std::size_t count) {
   if (count > 0) return true;
-  reader.refuse(node.mark, "there is nothing in it", "add an element, or leave the key out");
+  reader.refuse(node.mark, "the list is empty", "add an element, or leave the key out");
   return false;
 }
 

@@ -112,10 +112,10 @@ void check_listeners(const Model& model, const BackendsByName& backends, Refusal
     check_bind(key + ".bind", model, i, refusals);
     check_tls(key, listener, refusals);
     if (!listener.http2 && !carries_http(listener.protocol)) {
-      refusals.refuse(key + ".http2", name_of(listener.protocol) + " does not look into HTTP", "remove the key");
+      refusals.refuse(key + ".http2", name_of(listener.protocol) + " does not parse HTTP", "remove the key");
     }
     if (listener.paths && !carries_http(listener.protocol)) {
-      refusals.refuse(key + ".paths", name_of(listener.protocol) + " does not look into HTTP", "remove the key");
+      refusals.refuse(key + ".paths", name_of(listener.protocol) + " does not parse HTTP", "remove the key");
     }
     if (!listener.proxy_protocol_from.empty() && listener.protocol == Protocol::udp) {
       refusals.refuse(key + ".proxy_protocol", "the PROXY protocol is read over TCP only", "remove the key");

@@ -18,7 +18,7 @@ bool any(const HeaderEditsModel& edits) { return !edits.set.empty() || !edits.ad
 void refuse_given(const std::string& route_key, std::initializer_list<Part> parts, Refusals& refusals) {
   for (const Part& part : parts) {
     if (!part.given) continue;
-    refusals.refuse(route_key + part.key, "a passthrough route is not opened, so that this cannot be done",
+    refusals.refuse(route_key + part.key, "the router does not decrypt a passthrough route, so it cannot do this",
                     "remove the key, or use tls: edge or tls: reencrypt");
   }
 }

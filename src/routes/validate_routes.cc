@@ -77,7 +77,7 @@ class RouteChecks {
     if (has_one_spelling(route.path.text)) return true;  // nearly all routes
     std::string wanted;
     if (is_configured_form(route.path.text, wanted) || !has_one_reading(route)) return true;
-    refusals_.refuse(key, quoted(route.path.text) + " is not how requests are spelled when they are matched",
+    refusals_.refuse(key, quoted(route.path.text) + " never matches: requests are normalised before matching",
                      wanted.empty() ? "write `%` with two hexadecimal digits, and no backslash" : "write " + wanted);
     return false;
   }
@@ -108,7 +108,7 @@ class RouteChecks {
     const bool plain = route.path.text.find_first_of("|[") == std::string::npos && !route.path.text.contains("\\%") &&
                        !route.path.text.contains("(?");
     if (wanted == route.path.text || !plain || !has_one_reading(route)) return true;
-    refusals_.refuse(key, quoted(route.path.text) + " is not how requests are spelled when they are matched",
+    refusals_.refuse(key, quoted(route.path.text) + " never matches: requests are normalised before matching",
                      "write " + wanted);
     return false;
   }
