@@ -78,7 +78,7 @@ void CanaryProbing::follow(const routes::Snapshot& snapshot, CanaryLegs legs) {
 std::unique_ptr<CanaryProbing::Running> CanaryProbing::begin() {
   auto reactor = reactor::EpollReactor::make({});
   if (!reactor) {
-    events_.error("canary_not_started", {{"reason", "the kernel gives no epoll set"}});
+    events_.error("canary_not_started", {{"reason", "the kernel refused an epoll set"}});
     return nullptr;
   }
   auto made = std::make_unique<Running>(std::move(*reactor));

@@ -47,7 +47,7 @@ reactor::Descriptor open_unix_listener(const std::string& path, std::string& err
   }
   struct stat facts{};
   if (::lstat(path.c_str(), &facts) == 0 && !S_ISSOCK(facts.st_mode)) {
-    return refuse("there is something that is not a socket; remove it, or give another path");
+    return refuse("the path exists and is not a socket; remove it, or give another path");
   }
   if (somebody_answers(address)) return refuse("another process listens there; stop it, or give another path");
   std::error_code ignored;
