@@ -1,8 +1,7 @@
-"""Who runs: the router (epoll, io_uring), HAProxy, nginx, and the floor, a plain TCP relay. One thread each, on one core.
+"""The contestants: the router (epoll, io_uring), HAProxy, nginx, and the floor, a plain TCP relay. One thread each, on one core.
 
-All get the same work: keep-alive on both sides, Host kept, X-Forwarded-For added, no logging, TLS 1.3 with one certificate,
-buffers of 16 KiB (HAProxy's default, and the size of our blocks).
-"""
+All get the same work: keep-alive on both sides, Host kept, X-Forwarded-For added, no logging, TLS 1.3 with one certificate, buffers of
+16 KiB (HAProxy's default, and the size of our blocks)."""
 
 import contextlib
 import pathlib
@@ -22,8 +21,8 @@ TUNNELS = ROOT / "build" / "tunnels"
 PROXY_CORE, LOAD_CORE = 1, 0
 DESCRIPTORS = 20000
 CONNECTIONS = 8000
-ROUTES = (1, 1000, 100_000)  # the schemes routes-N are plain, to a process of its own with so many routes
-EVERY_SCHEME = ("plain", "tls", "h2", "grpc", "websocket", "passthrough", "tcp")  # a port of each contestant for each
+ROUTES = (1, 1000, 100_000)  # the schemes routes-N are plain, to a separate process with that many routes
+EVERY_SCHEME = ("plain", "tls", "h2", "grpc", "websocket", "passthrough", "tcp")  # each contestant has a port for each
 
 NGINX_FRAME = """
 daemon off; master_process off; worker_processes 1; worker_rlimit_nofile {descriptors};
@@ -214,7 +213,7 @@ class Contestant:
         return self.process.pid
 
     def check_core(self):
-        """A proxy that pins itself elsewhere would be measured against a busy client."""
+        """Refuses a proxy that pins itself to another core: it would compete with the client."""
         for task in pathlib.Path(f"/proc/{self.pid}/task").iterdir():
             allowed = re.search(r"^Cpus_allowed_list:\s*(\S+)", (task / "status").read_text(), re.MULTILINE).group(1)
             if allowed != str(PROXY_CORE):
@@ -222,7 +221,7 @@ class Contestant:
 
 
 class Arena:
-    """Backend and contestants, all running side by side; ends them all on exit."""
+    """Backend and contestants, all running side by side; ends all of them on exit."""
 
     def __init__(self, directory):
         self.directory = pathlib.Path(directory)
@@ -277,7 +276,7 @@ class Arena:
         self.contestants.append(contestant)
 
     def restart(self, contestant):
-        """A new process: what the last one had allocated must not pass for free."""
+        """Starts a new process, so that memory allocated before does not count as free."""
         if contestant.process is not None:
             self.stop(contestant.process)
         contestant.process = self.start("-".join([*contestant.name.split(), contestant.serves[0]]), contestant.command, PROXY_CORE)
@@ -288,7 +287,7 @@ class Arena:
         version = subprocess.run(["nginx", "-v"], capture_output=True, text=True).stderr.strip().split("/")[-1]
         ports, facts = self.facts()
         command = self.nginx_command("nginx", NGINX_HTTP.format(**facts), NGINX_STREAM.format(**facts))
-        serves = tuple(scheme for scheme in EVERY_SCHEME if scheme != "h2")  # it speaks HTTP/2 to gRPC services only
+        serves = tuple(scheme for scheme in EVERY_SCHEME if scheme != "h2")  # nginx speaks HTTP/2 to gRPC services only
         self.enter(Contestant("nginx", version, serves, peer=True), ports, command)
 
     def add_haproxy(self):
@@ -306,7 +305,7 @@ class Arena:
         self.enter(Contestant(f"ebbgate {io}{suffix}", version, EVERY_SCHEME), ports, [binary, "run", "-c", configuration])
 
     def add_with_routes(self, name, count):
-        """The contestant of that name once more, with many routes and nothing else."""
+        """A second process of the contestant, with many routes and nothing else."""
         known = next(one for one in self.contestants if one.name == name)
         ports, facts = self.facts()
         configuration = self.directory / f"{name.replace(' ', '-')}-{count}-routes"
@@ -322,7 +321,7 @@ class Arena:
         self.enter(Contestant(name, known.version, (scheme,), known.peer), {**ports, scheme: ports["plain"]}, command)
 
     def add_relay(self, io, *options):
-        """The floor: what passing bytes on costs without looking at them."""
+        """The floor: the cost of forwarding bytes without parsing them."""
         ports, facts = self.facts()
         command = [ROOT / "build" / "relay", "--io", io, "--listen", f"127.0.0.1:{ports['plain']}", "--to", f"127.0.0.1:{facts['backend']}",
                    *options]

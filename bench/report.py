@@ -2,14 +2,14 @@
 
 import statistics
 
-# A window in which the proxy waited for its core this long was shared with somebody else.
+# A window in which the proxy waited for its core this long was disturbed by other processes.
 DISTURBED_SHARE = 0.05
-BEFORE = " before"  # at the end of the name of an earlier build
+BEFORE = " before"  # suffix of the name of an earlier build
 UNITS = {"us": "CPU us per request", "mb": "MB per CPU second", "kib": "KiB each"}
 
 
 def undisturbed(rounds):
-    """The rounds that count: those with the core to itself, or all if too few were."""
+    """The rounds that count: the undisturbed ones, or all if too few were undisturbed."""
     quiet = [one for one in rounds if one.get("waited_ns", 0) <= DISTURBED_SHARE * one.get("seconds", 1) * 1e9]
     return quiet if len(quiet) >= 3 else rounds
 
@@ -31,7 +31,7 @@ def best_peer(workload, peers):
 
 
 def ratio(workload, name, peer):
-    """The median of the ratios within each cycle: what disturbs a cycle disturbs both."""
+    """The median of the ratios within each cycle: a disturbance affects both sides of a ratio."""
     pairs = [(ours["value"], theirs["value"]) for ours, theirs in zip(workload["rounds"][name], workload["rounds"][peer])]
     return statistics.median(ours / theirs for ours, theirs in pairs if theirs > 0) if any(pair[1] > 0 for pair in pairs) else None
 
@@ -67,7 +67,7 @@ def print_rows(result):
 
 
 def markdown(result):
-    """One line a workload, one column a contestant: the value, in brackets the ratio to the best peer of the same run."""
+    """One line per workload, one column per contestant: the value, and in brackets the ratio to the best peer of the same run."""
     names = list(result["contestants"])
     machine = result["machine"]
     lines = [f"Measured {result['date']} at commit {result['commit']} on {machine['cpu']} ({machine['cores']} cores, Linux {machine['kernel']}); "

@@ -43,7 +43,7 @@ routes:
 
 
 def table(count):
-    """(host, path prefix); bench/routes.lua asks for the same."""
+    """(host, path prefix); bench/routes.lua requests the same."""
     return [(f"h{number % HOSTS}.test", f"/service/{number}") for number in range(count)]
 
 

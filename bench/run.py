@@ -1,9 +1,8 @@
 #!/usr/bin/python3
-"""`make bench`: everybody side by side, one window each in turn, cycle after cycle; raw rounds go to bench/results/.
+"""`make bench`: all contestants side by side, one window each in turn, cycle after cycle; raw rounds go to bench/results/.
 
-The proxies share core 1, of which only one is busy at a time; client and backend share core 0. Only ratios within
-one run mean anything; `--table [FILE]` prints the newest (or the given) result as Markdown for docs/performance.md.
-"""
+The proxies share core 1, of which only one is busy at a time; client and backend share core 0. Only ratios within one run mean anything;
+`--table [FILE]` prints the newest (or the given) result as Markdown for docs/performance.md."""
 
 import argparse
 import datetime
@@ -83,7 +82,7 @@ def fill_with_routes(arena, chosen):
 
 
 def measure(together, arena, options):
-    """Workloads that are to be compared with each other take turns too."""
+    """Workloads to be compared with each other also take turns."""
     idle = together[0].unit == "kib"
     entered = [(workload, one) for workload in together for one in arena.contestants if workload.scheme in one.serves]
     if idle:
@@ -94,7 +93,7 @@ def measure(together, arena, options):
         warm_up(workload, one, options)
     for cycle in range(min(3, options.cycles) if idle else options.cycles):
         turn = cycle % len(entered)
-        for workload, one in entered[turn:] + entered[:turn]:  # nobody always follows the same one
+        for workload, one in entered[turn:] + entered[:turn]:  # the order rotates, so that the predecessor varies
             if idle:
                 arena.restart(one)
                 warm_up(workload, one, options)
@@ -103,7 +102,7 @@ def measure(together, arena, options):
 
 
 def warm_up(workload, contestant, options):
-    """Pools, pages and caches; not counted."""
+    """Fills pools, pages and caches; not counted."""
     window(workload, contestant, 1, min(100, options.idle))
 
 

@@ -58,7 +58,7 @@ def peak_mib(router):
 
 
 def ask_for(seconds, port):
-    """How long each answer took, on one connection, every 2 ms at most."""
+    """The time of each answer, on one connection, at most one request every 2 ms."""
     times, end = [], time.monotonic() + seconds
     with dial(port) as stream:
         while time.monotonic() < end:

@@ -1,4 +1,4 @@
-"""What is asked of a contestant in one window, and what that cost its process."""
+"""The requests that a contestant gets in one window, and their cost for its process."""
 
 import dataclasses
 import json
@@ -21,11 +21,11 @@ GRPC_MESSAGE = b"\0" + (128).to_bytes(4, "big") + b"x" * 128  # not compressed, 
 class Workload:
     name: str
     title: str
-    scheme: str  # which port (contestants.EVERY_SCHEME); h2 is to an endpoint that speaks HTTP/2
+    scheme: str  # the port (contestants.EVERY_SCHEME); h2 goes to an HTTP/2 endpoint
     path: str = "/small"
     options: tuple = ()
     script_arguments: tuple = ()  # of wrk's script
-    mode: str = ""  # of bench/connect.cc or bench/tunnels.cc, or h2load; "" is wrk
+    mode: str = ""  # of bench/connect.cc or bench/tunnels.cc, or h2load; "": wrk
     group: str = ""  # workloads of one group, which follow each other, are measured in turns
     unit: str = "us"  # us: CPU microseconds per request; mb: MB per CPU second; kib: KiB per idle connection
 
@@ -56,7 +56,7 @@ WORKLOADS = [
 
 
 def schedstat(pid):
-    """Nanoseconds that all threads ran, and that they were ready but had to wait for the core."""
+    """Nanoseconds that all threads ran, and that they were ready but waited for the core."""
     ran = waited = 0
     for task in pathlib.Path(f"/proc/{pid}/task").iterdir():
         try:
@@ -117,14 +117,14 @@ def h2load(workload, port, seconds):
 
 
 def hold(workload, port, count, pid):
-    """Memory per idle connection: the process is measured without and with them, both after it has seen traffic."""
+    """Memory per idle connection: measures the process without and with them, both after traffic."""
     command = ["taskset", "-c", str(LOAD_CORE), str(CONNECT), workload.mode, "127.0.0.1", str(port), str(count)]
     before = pss_kib(pid)
     client = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     try:
         if client.stdout.readline() != "held\n":
             raise RuntimeError("the idle connections could not be opened")
-        time.sleep(1.0)  # buffers that are released when idle need a moment to be
+        time.sleep(1.0)  # time to release idle buffers
         during = pss_kib(pid)
     finally:
         client.stdin.close()
@@ -133,7 +133,7 @@ def hold(workload, port, count, pid):
 
 
 def window(workload, contestant, seconds, idle_connections):
-    """One contestant, one window: what it did, what it cost."""
+    """One contestant, one window: the work done, and its cost."""
     port = contestant.ports[workload.scheme]
     if workload.unit == "kib":
         result = hold(workload, port, idle_connections, contestant.pid)

@@ -37,7 +37,7 @@ WELCOME = """
 
 
 def die_with_parent():
-    """Even if we are killed, nothing stays behind: PR_SET_PDEATHSIG, see prctl(2)."""
+    """Ends the process with its parent, even if the parent is killed: PR_SET_PDEATHSIG, see prctl(2)."""
     ctypes.CDLL(None).prctl(1, signal.SIGTERM)
 
 

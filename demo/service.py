@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""A demo service: service.py NAME PORT. Says who it is and what it was asked; slow, streaming and upgraded on request."""
+"""A demo service: service.py NAME PORT. Answers with its name and the request; slow, streaming and upgraded on request."""
 
 import base64
 import hashlib
@@ -54,7 +54,7 @@ class Service(http.server.BaseHTTPRequestHandler):
         return b"".join(pieces)
 
     def stream_events(self):
-        """Server-sent events, one a second, until the client leaves."""
+        """Server-sent events, one per second, until the client leaves."""
         self.send_response(200)
         self.send_header("Content-Type", "text/event-stream")
         self.send_header("Transfer-Encoding", "chunked")
@@ -66,7 +66,7 @@ class Service(http.server.BaseHTTPRequestHandler):
         self.wfile.write(b"0\r\n\r\n")
 
     def echo_frames(self):
-        """A WebSocket that says everything back (RFC 6455, unfragmented frames)."""
+        """A WebSocket that echoes everything (RFC 6455, unfragmented frames)."""
         accept = base64.b64encode(hashlib.sha1(self.headers["Sec-WebSocket-Key"].encode() + WEBSOCKET_GUID).digest())
         self.send_response(101)
         self.send_header("Upgrade", "websocket")

@@ -1,4 +1,4 @@
-"""From records to counts. What each column means is in docs/lab.md."""
+"""Turns records into counts. docs/lab.md explains the columns."""
 
 import collections
 import dataclasses
@@ -14,7 +14,7 @@ LATE_SECONDS = 1.0
 class Counts:
     requests: int = 0
     failed: list = dataclasses.field(default_factory=list)  # records
-    excused: list = dataclasses.field(default_factory=list)  # failed, but nobody could have known
+    excused: list = dataclasses.field(default_factory=list)  # failed, but unavoidable for any proxy
     wrong: int = 0
     dup: int = 0
     late: list = dataclasses.field(default_factory=list)
@@ -27,7 +27,7 @@ class Counts:
 
 
 def wrong_sessions(records, pods):
-    """Answers from another pod than before, though the one before had not begun to leave."""
+    """Answers from another pod than before, although the previous pod had not begun to leave."""
     leaving = {pod.name: pod.leaving_since for pod in pods}
     last, wrong = {}, 0
     for record in sorted((one for one in records if one.kind == "sticky" and one.outcome == "ok"), key=lambda one: one.start):
@@ -39,12 +39,12 @@ def wrong_sessions(records, pods):
 
 
 def unserved_during(record, windows):
-    """Whether some of its life was in a time without endpoints, with half a second for the word to spread."""
+    """Whether the request overlaps a time without endpoints, with half a second for the change to spread."""
     return any(record.start < end + 0.5 and record.end > begin for begin, end in windows)
 
 
 def count(stage, excuse=None):
-    """excuse(record, ran) -> whether a failed request is one that no proxy could have saved; without it: none but the swallowed."""
+    """excuse(record, ran) -> whether no proxy could have saved a failed request; without it: only swallowed requests."""
     ran, swallowed = stage.pods.journals()
     counts = Counts()
     for record in stage.records:
@@ -75,7 +75,7 @@ def row(counts):
 
 
 def misses(counts, late=0):
-    """What keeps us from perfect, as sentences; none is the goal."""
+    """The missed goals, as sentences; empty if all are met."""
     lost = len(counts.failed) - len(counts.excused)
     return [f"{number} {what}" for number, what in ((lost, "failed"), (counts.wrong, "wrong"), (counts.dup, "executed twice"),
                                                     (counts.early, "ended early")) if number] + \
@@ -83,7 +83,7 @@ def misses(counts, late=0):
 
 
 def conclude(stage, excuse=None, missed=(), **columns):
-    """Ends the load and judges it: what every scene of leaving endpoints does at its end."""
+    """Ends the load and judges it, for every scene of leaving endpoints."""
     stage.close()
     counts = count(stage, excuse)
     return Result({**columns, **row(counts)}, [*misses(counts), *missed], counts.failed)

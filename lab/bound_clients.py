@@ -1,10 +1,9 @@
 #!/usr/bin/python3
 """Clients that are bound to one pod: bound_clients.py SPECIFICATION, beside the router.
 
-Tunnels and slow requests fill the pod up to its limit, fast requests with its cookie wait in the queue. Then it says "ready",
-and a line of standard input says that the pod has just been disabled; from there on browsers come with its cookie. What became
-of everybody is one JSON object, in seconds from the disabling.
-"""
+Tunnels and slow requests fill the pod up to its limit, fast requests with its cookie wait in the queue. Then the program prints "ready".
+A line on standard input reports that the pod was just disabled; from then on browsers come with its cookie. The result is one JSON
+object with all outcomes, in seconds from the disabling."""
 
 import asyncio
 import contextlib
@@ -20,7 +19,7 @@ BROWSER_PERIOD = 0.2
 
 
 async def cookie_for(pod):
-    """What the router gives to a client that it sends to this pod."""
+    """The cookie that the router gives to a client of this pod."""
     for _ in range(COOKIE_TRIES):
         connection = await Http1.open(WEB)
         answer = await connection.ask("GET", "/get")

@@ -1,4 +1,4 @@
-"""The client's side of HTTP/1.1: strict about what it gets, and exact in naming what went wrong."""
+"""The client's side of HTTP/1.1: strict about its input, and exact about failures."""
 
 import asyncio
 import base64
@@ -12,7 +12,7 @@ PIECE = bytes(range(256)) * 256  # what pods send
 
 
 class Failure(Exception):
-    """A request that did not get its answer; `reason` is a word for the table, `note` what the router said about it."""
+    """A request without its answer; `reason` is a word for the table, `note` the router's explanation."""
 
     def __init__(self, reason, note=""):
         super().__init__(reason)
@@ -67,10 +67,10 @@ class Http1:
             self.writer.write("\r\n".join(lines).encode() + b"\r\n\r\n" + body)
             await self.writer.drain()
         except OSError:
-            pass  # an answer may be there all the same; if not, reading says what happened
+            pass  # an answer may still arrive; if not, reading shows the reason
 
     async def head(self):
-        """Nothing at all on a connection that had served before is what a client sees of the keep-alive race."""
+        """An empty answer on a reused connection is the client's view of the keep-alive race."""
         try:
             answer = Answer((await self.reader.readuntil(b"\r\n\r\n"))[:-4])
         except (asyncio.IncompleteReadError, OSError) as error:
@@ -101,7 +101,7 @@ class Http1:
         await self.reader.readexactly(2)
 
     async def read_slowly(self, size, pace):
-        """Takes a download at `pace` bytes a second and compares every byte."""
+        """Reads a download at `pace` bytes a second and compares every byte."""
         left = size
         while left > 0:
             wanted = min(len(PIECE), left)
@@ -112,7 +112,7 @@ class Http1:
 
 
 class Pool:
-    """Idle connections of one class; the one used last is taken first."""
+    """Idle connections of one class; takes the most recently used first."""
 
     def __init__(self, port):
         self.port, self.idle = port, []
@@ -148,7 +148,7 @@ async def open_websocket(port, **fields):
 
 
 async def tunnel(port, seconds, period, know, **fields):
-    """A WebSocket that says something every `period` and expects its echo; ends by itself after `seconds`."""
+    """A WebSocket that sends a message every `period` and expects its echo; ends by itself after `seconds`."""
     connection, pod = await open_websocket(port, **fields)
     know(pod)
     try:
@@ -163,7 +163,7 @@ async def tunnel(port, seconds, period, know, **fields):
 
 
 async def quiet_tunnel(port, times, pause, know):
-    """A WebSocket that gets an echo and then waits, hearing all the while whether it is ended."""
+    """A WebSocket that gets an echo and then waits, and notices its end at once."""
     connection, pod = await open_websocket(port)
     know(pod)
     try:
@@ -179,7 +179,7 @@ async def quiet_tunnel(port, times, pause, know):
 
 
 async def silent_tunnel(port, know):
-    """A WebSocket that says nothing until the other side ends it."""
+    """A silent WebSocket, until the other side ends it."""
     connection, pod = await open_websocket(port)
     know(pod)
     try:
@@ -205,6 +205,6 @@ async def echo_of(connection, payload):
 
 
 def cookie_of(answer):
-    """name=value of the cookie that was set, or nothing"""
+    """name=value of the new cookie, or nothing"""
     found = re.match(r"([^=;]+=[^;]*)", answer.get("set-cookie"))
     return found[1] if found else ""

@@ -92,7 +92,7 @@ class Http2(asyncio.Protocol):
         self.flush()
 
     async def until(self, stream, condition):
-        """Waits; what ends the stream before is a failure, named."""
+        """Waits; raises a Failure if the stream ends first."""
         half = self.halves[stream]
         while not condition(half):
             if half.reset is not None:
@@ -130,7 +130,7 @@ class Http2(asyncio.Protocol):
             self.end(stream)
 
     async def chat(self, target, seconds, period, on_open):
-        """A call in both directions, as gRPC frames it: each message comes back; trailers say that all is well."""
+        """A bidirectional call with gRPC framing: each message comes back; trailers report success."""
         stream = self.begin("POST", target, [("content-type", "application/grpc"), ("te", "trailers")], end=False)
         try:
             expected = b""
@@ -149,7 +149,7 @@ class Http2(asyncio.Protocol):
             self.end(stream)
 
     async def silent_tunnel(self, target, on_open):
-        """A WebSocket (RFC 8441) that says nothing until the other side ends it."""
+        """A silent WebSocket (RFC 8441), until the other side ends it."""
         stream = self.begin("CONNECT", target, [(":protocol", "websocket"), ("sec-websocket-version", "13")], end=False)
         try:
             half = await self.until(stream, lambda half: half.fields)
@@ -163,7 +163,7 @@ class Http2(asyncio.Protocol):
 
 
 class Connections:
-    """A few connections, used in turn; one that goes away is replaced."""
+    """A few connections, used in turn; one that closes is replaced."""
 
     def __init__(self, port, count):
         self.port, self.slots, self.turn = port, [None] * count, 0

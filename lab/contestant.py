@@ -1,4 +1,4 @@
-"""What every contestant is: a process in the gate's namespace that is told about endpoints."""
+"""The base of all contestants: a process in the gate's namespace that gets the list of endpoints."""
 
 import pathlib
 import re
@@ -20,31 +20,31 @@ class Contestant:
         self.process = None
 
     def start(self, pods, family):
-        """`family` is what the scene is about ("rolling", "deaths"): tuned peers are tuned for that."""
+        """`family` is the subject of the scene ("rolling", "deaths"): tuned peers are tuned for it."""
         raise NotImplementedError
 
     def tell(self, add=(), leave=(), gone=()):
-        """Endpoints that came, that leave but still serve, and that are no more: all at once, as one event."""
+        """Reports endpoints that came, that leave but still serve, and that are gone: all as one event."""
         raise NotImplementedError
 
     def switch(self, backend, server, on):
-        """One endpoint of one backend is to take no new work, or to take it again."""
+        """Takes one endpoint of one backend out of service, or back."""
         raise Skip(f"{self.name} cannot switch single endpoints")
 
     def disable(self, pod, how):
-        """An operator's word about one endpoint: "drain", "maint" or "removal"."""
+        """An operator's command for one endpoint: "drain", "maint" or "removal"."""
         raise Skip(f"{self.name} cannot disable single endpoints")
 
     def drained(self, pod, seconds):
-        """Asks for a drain and waits for its receipt: what a preStop hook does."""
+        """Requests a drain and waits for its receipt, as a preStop hook does."""
         raise Skip(f"{self.name} gives no receipts")
 
     def replays(self):
-        """How many requests it has sent again, if it says so."""
+        """How many requests the contestant has repeated, if it reports that."""
         return ""
 
     def audited(self):
-        """How often its own book and the kernel's have differed since it started, if it compares them; and sentences about that."""
+        """How often its own book and the kernel's have differed since the start, if it compares them; and sentences about that."""
         return "", []
 
     def resident_kib(self):
@@ -53,7 +53,7 @@ class Contestant:
 
     def launch(self, *command):
         with open(self.log, "ab") as log:
-            # It ends with the laboratory, however that ends.
+            # The process ends with the laboratory, however that ends.
             self.process = subprocess.Popen(self.fabric.inside("gate", "setpriv", "--pdeathsig", "TERM", *command), stdin=subprocess.DEVNULL, stdout=log, stderr=log,
                                             start_new_session=True)
 
@@ -67,7 +67,7 @@ class Contestant:
                 self.process.wait()
 
     def explain(self, identities):
-        """What its log says about these requests, for people."""
+        """The lines of its log about these requests, for display."""
         return []
 
 
@@ -77,7 +77,7 @@ def many(pods, count=1000):
 
 
 def say(path, command):
-    """One command to a runtime socket of HAProxy's dialect; its answer."""
+    """Sends one command to a HAProxy runtime socket; returns the answer."""
     with socket.socket(socket.AF_UNIX) as connection:
         connection.settimeout(60)
         connection.connect(str(path))

@@ -1,4 +1,4 @@
-"""Ourselves, driven by the configuration file: every change is the whole file, renamed into place."""
+"""Ebbgate, driven by the configuration file: every change is the whole file, renamed into place."""
 
 import json
 import os
@@ -13,13 +13,13 @@ from scene import Skip
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BINARY = pathlib.Path(os.environ.get("EBBGATE", ROOT / "build" / "ebbgate"))
-# What a careful user writes; everything else is the default.
+# A careful user's settings; everything else is the default.
 SERVICE = {"sticky": {"cookie": "ebb"}, "health": {"http": "/healthz"}}
-DEFAULTS_ONLY = ("slow", "unchecked", "streams-unchecked")  # families that write nothing
+DEFAULTS_ONLY = ("slow", "unchecked", "streams-unchecked")  # families with default settings
 FOR_FAMILY = {"slow-start": {"slow_start": "5s"}, "tunnels": {"drain": {"deadline": "5s"}},
-              # Each pod gets its third of the few requests, however many streams it has.
+              # Each pod gets a third of the few requests, however many streams it has.
               "streams": {"balance": "round_robin"}, "streams-unchecked": {"balance": "round_robin"},
-              # The limit is each worker's; the scene's clients count on one worker.
+              # The limit is per worker; the scene's clients count on one worker.
               "disabled": {"drain": {"deadline": "8s"}, "endpoint_limits": {"requests": LIMIT}}}
 # All clients of the million have one address, as behind a load balancer.
 LIMITS = {"million": {"idle_per_client": 0}, "leaky": {"idle_per_client": 64}, "prober": {"idle_per_client": 8}}
@@ -61,7 +61,7 @@ class Ebbgate(Contestant):
         }
 
     def leave_out_the_unknown(self, top, service):
-        """An older binary can be measured too: keys that it does not know are left out."""
+        """Leaves out unknown keys, so that older binaries can be measured too."""
         self.top, self.service = {}, {}
         for place, wanted in ((self.top, top), (self.service, service)):
             for key, value in wanted.items():
@@ -76,7 +76,7 @@ class Ebbgate(Contestant):
         beside.rename(self.file)
 
     def await_admin(self):
-        """/readyz, asked from within the namespace."""
+        """/readyz, from within the namespace."""
         deadline = time.monotonic() + 20
         while subprocess.run(self.fabric.inside("gate", "curl", "-sf", f"127.0.0.1:{ADMIN}/readyz"), capture_output=True).returncode != 0:
             if time.monotonic() > deadline or self.process.poll() is not None:
@@ -112,7 +112,7 @@ class Ebbgate(Contestant):
         return asked.returncode == 0
 
     def metric(self, series):
-        """The sum of all samples whose line begins so."""
+        """The sum of all samples whose line begins with this text."""
         text = subprocess.run(self.fabric.inside("gate", "curl", "-sf", f"127.0.0.1:{ADMIN}/metrics"), capture_output=True, text=True).stdout
         return sum(round(float(line.rsplit(" ", 1)[1])) for line in text.splitlines() if line.startswith(series))
 
@@ -124,9 +124,9 @@ class Ebbgate(Contestant):
             return "", []
         runs = 'ebbgate_audit_runs_total{outcome="complete"}'
         first, deadline = self.metric(runs), time.monotonic() + 15
-        while (seen := self.metric(runs)) <= first and time.monotonic() < deadline:  # one more, of what the scene has left behind
+        while (seen := self.metric(runs)) <= first and time.monotonic() < deadline:  # one more, to see what the scene has left behind
             time.sleep(0.2)
-        # The log has all that was found since the start, the gauge only what is there now.
+        # The log has all findings since the start, the gauge only the present ones.
         lines = [line for line in self.log.read_text(errors="replace").splitlines() if "event=audit_difference" in line]
         differences = max(len(lines), self.metric("ebbgate_audit_differences"))
         return differences, ["the audit does not run"] * (seen <= first) + [f"the audit found {differences} differences"] * (differences > 0) + lines[:3]

@@ -1,9 +1,8 @@
-"""HAProxy, driven by its runtime API. Endpoints are predefined servers, as OpenShift's router had them, or added and deleted.
+"""HAProxy, driven by its runtime API. Endpoints are predefined servers, as in OpenShift's router, or added and deleted.
 
-Defaults are those of OpenShift's router. "tuned" is the best that is known: against rolling updates redispatch at once, retry
-of empty responses and checks every 250 ms; against deaths also tcp-ut and the end of all sessions of a server that is down,
-which would break requests in flight in a rolling update.
-"""
+Defaults are those of OpenShift's router. "tuned" is the best known configuration. Against rolling updates: immediate redispatch, retry
+of empty responses, and checks every 250 ms. Against deaths: also tcp-ut, and the end of all sessions of a server that is down, which
+would break requests in flight in a rolling update."""
 
 import threading
 import time
@@ -120,7 +119,7 @@ class Haproxy(Contestant):
         thread.start()
 
     def delete(self, pods):
-        """Refused while a connection is attached: asked again until it is done."""
+        """HAProxy refuses while a connection is attached: retry until it succeeds."""
         for pod in pods:
             for backend in ("service", "grpc"):
                 for _ in range(50):

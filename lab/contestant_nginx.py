@@ -56,7 +56,7 @@ class Nginx(Contestant):
 
     def write(self):
         servers = "".join(f"server {self.fabric.address(pod.slot)}:{POD_PORT}{self.server_options}; " for pod in self.present.values())
-        # An upstream may not be empty; a port that refuses is the nearest to nothing.
+        # An upstream may not be empty; a port that refuses connections is the closest substitute.
         (self.directory / "nginx.conf").write_text(FRAME.format(
             directory=self.directory, web=WEB, http2=HTTP2, grpc=GRPC, tuning=self.tuning, servers=servers or "server 127.0.0.1:9; "))
 

@@ -12,7 +12,7 @@ CLIENTS = ("go-client", "python3", "curl")
 
 class Linux(Contestant):
     name = "linux"
-    peer = False  # what is judged is our prediction
+    peer = False  # our prediction is judged
     waits = True  # until the kernel gives up
 
     def start(self, pods, family):

@@ -1,4 +1,4 @@
-"""Everybody who may enter, in the order of the tables."""
+"""All contestants, in the order of the tables."""
 
 from contestant_ebbgate import Ebbgate
 from contestant_haproxy import Haproxy, HaproxyAddDel, HaproxyDrain, HaproxyTuned
@@ -9,4 +9,4 @@ ROUTING = (Ebbgate, Haproxy, HaproxyDrain, HaproxyAddDel, HaproxyTuned, Nginx, N
 BY_NAME = {one.name: one for one in (*ROUTING, Linux, Reap)}
 NAMES = tuple(BY_NAME)
 ROUTERS = tuple(one.name for one in ROUTING)
-IN_DEATHS = ("ebbgate", "haproxy", "haproxy-tuned", "nginx", "nginx-tuned")  # how an endpoint leaves is not the question there
+IN_DEATHS = ("ebbgate", "haproxy", "haproxy-tuned", "nginx", "nginx-tuned")  # these scenes do not depend on how an endpoint leaves

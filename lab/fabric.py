@@ -19,7 +19,7 @@ NAMESPACES = pathlib.Path("/run/netns")
 
 
 def refusal():
-    """Why there can be no laboratory here, or None."""
+    """Why the laboratory cannot run here, or None."""
     if os.geteuid() != 0:
         return "network namespaces need root"
     for tool in ("ip", "iptables", "nsenter"):
@@ -51,11 +51,11 @@ class Fabric:
         return f"{self.prefix}-{role}"
 
     def inside(self, role, *command):
-        """The command line that runs `command` in a namespace; the process id stays the command's own."""
+        """The command line that runs `command` in a namespace; the process id stays the same."""
         return ["nsenter", f"--net={NAMESPACES / self.namespace(role)}", *map(str, command)]
 
     def bound(self, role, *command):
-        """The same, and the process ends when we do, however we end."""
+        """The same, and the process ends when this one does, however it ends."""
         return self.inside(role, "setpriv", "--pdeathsig", "KILL", *command)
 
     def address(self, slot):
@@ -86,7 +86,7 @@ class Fabric:
         for role, address in roles.items():
             self._ip(role, "link set lo up", f"addr add {address}/32 dev eth0", "link set eth0 up",
                      f"route add {GATEWAY} dev eth0", f"route add default via {GATEWAY} src {address}")
-        # Without the limit every packet to a lost link is answered, as by a router that has nothing else to do.
+        # Without the limit every packet to a lost link is answered, as by an unloaded router.
         self._run("fabric", "sh", "-c", "echo 1 >/proc/sys/net/ipv4/ip_forward; echo 0 >/proc/sys/net/ipv4/icmp_ratelimit")
 
     def _run(self, role, *command):
@@ -101,7 +101,7 @@ class Fabric:
     # Faults; each has its cure.
 
     def cut(self, slot):
-        """The node is dead: packets vanish both ways, nobody says a word."""
+        """The node is dead: packets vanish both ways, without an error."""
         self._filter("-A", "-s", self.address(slot))
         self._filter("-A", "-d", self.address(slot))
 
@@ -110,7 +110,7 @@ class Fabric:
         self._filter("-D", "-d", self.address(slot))
 
     def unplug(self, slot):
-        """The link is down, and the fabric says so: ICMP unreachable."""
+        """The link is down, and the fabric reports it: ICMP unreachable."""
         self._ip("fabric", f"link set pod{slot} down")
 
     def plug(self, slot):

@@ -1,10 +1,9 @@
 #!/usr/bin/python3
-"""The load: load.py SPECIFICATION runs the classes it is told, until a line comes in, and writes what became of every request.
+"""The load: load.py SPECIFICATION runs the given classes until a line arrives, and writes the outcome of every request.
 
-Open loop: requests start when their time has come, whatever became of those before. One record for each request:
-[class, id, start, end, outcome, pod, note]; the outcome is "ok" or a word for what went wrong. Times are CLOCK_MONOTONIC,
-which all processes of the laboratory share.
-"""
+Open loop: requests start on schedule, whatever the outcome of earlier ones. One record for each request: [class, id, start, end,
+outcome, pod, note]; the outcome is "ok" or a word for the failure. Times are CLOCK_MONOTONIC, which all processes of the laboratory
+share."""
 
 import asyncio
 import contextlib
@@ -22,7 +21,7 @@ from stage import ENDLESS
 
 DOWNLOAD_BYTES, DOWNLOAD_PACE = 100 << 20, 25 << 20
 CROWD_PER_SECOND, CROWD_PER_CONNECTION = 1000, 80
-PATIENCE_SECONDS = 10  # with what still runs at the end
+PATIENCE_SECONDS = 10  # for requests that still run at the end
 
 
 class Load:
@@ -39,7 +38,7 @@ class Load:
     # Bookkeeping
 
     async def measure(self, kind, work, timeout):
-        """Runs one request of a class: work(id, know) where know(pod) tells who serves it."""
+        """Runs one request of a class: work(id, know), where know(pod) records the serving pod."""
         identity, pod, outcome, note = f"{kind}-{next(self.numbers)}", "", "ok", ""
         start = time.monotonic()
 
@@ -70,7 +69,7 @@ class Load:
             task = asyncio.ensure_future(self.measure(kind, work, timeout))
             self.running.add(task)
             task.add_done_callback(self.running.discard)
-            # Jitter, so that requests meet every phase of what goes on; a pulse has to come at its time.
+            # Jitter, so that requests meet every phase of other events; a pulse keeps its time.
             due += 1 / rate if kind == "pulse" else random.uniform(0.5, 1.5) / rate
 
     async def one_after_another(self, kind, work, pause, timeout):
@@ -80,7 +79,7 @@ class Load:
             await asyncio.sleep(random.uniform(0.5, 1.5) * pause)
 
     async def soon(self, delay, kind, work):
-        """Once, without an end of its own."""
+        """Starts one request, without waiting for its end."""
         await asyncio.sleep(delay)
         await self.measure(kind, work, 3600)
 
@@ -103,7 +102,7 @@ class Load:
         await self.exchange(self.pools["get"], know, "GET", f"/get?ms=10&id={identity}")
 
     async def pulse(self, _, __):
-        """Many at about the same time, one period after those before."""
+        """Many at about the same time, one period after the previous ones."""
         async def one(kind, work):
             await asyncio.sleep(random.uniform(0, 0.02))
             await self.measure(kind, work, self.spec["timeout"])
@@ -124,7 +123,7 @@ class Load:
         await self.exchange(self.pools["get"], know, "GET", f"/get?ms=5&id={identity}", Host=f"many{random.randrange(1000)}.example.com")
 
     async def leak(self, identity, know):
-        """A client that forgets to close: each time a new connection, for good."""
+        """A client that forgets to close: a new connection each time, never closed."""
         self.leaked.append(connection := await Http1.open(WEB, LEAKY_ADDRESS))
         know((await connection.ask("GET", f"/get?ms=5&id={identity}")).pod)
 
@@ -156,7 +155,7 @@ class Load:
 
     @contextlib.asynccontextmanager
     async def begun(self, target, know):
-        """A connection of its own whose response has begun."""
+        """A separate connection whose response has begun."""
         connection = await Http1.open(WEB)
         try:
             await connection.send("GET", target)
@@ -168,14 +167,14 @@ class Load:
             connection.close()
 
     async def stream(self, identity, know):
-        """Without end; how it ends is what is measured."""
+        """An endless response; its end is measured."""
         async with self.begun(f"/pieces?count=0&id={identity}", know) as connection:
             async for _ in connection.chunks():
                 pass
             raise Failure("ended")
 
     async def quiet(self, identity, know):
-        """A response that says something, then nothing for seconds, and so on."""
+        """A response that sends data, then nothing for seconds, repeatedly."""
         pause = random.uniform(*self.spec["pause_seconds"])
         async with self.begun(f"/quiet?count=3&ms={1000 * pause:.0f}&id={identity}", know) as connection:
             async for _ in connection.chunks():
@@ -187,7 +186,7 @@ class Load:
         await quiet_tunnel(WEB, 3, pause, know)
 
     def shaped(self, method, path, least_ms, most_ms):
-        """Requests that take from `least_ms` to `most_ms`; the pods are told by the query, so that a path says nothing of it."""
+        """Requests that take from `least_ms` to `most_ms`; the query tells the pods, so that the path does not show the duration."""
         pool = Pool(WEB)
 
         async def work(identity, know):
@@ -239,7 +238,7 @@ class Load:
             (self.endless if kind in (*ENDLESS, "crowd", "crowd_http2") else self.loops).update(map(asyncio.ensure_future, works))
 
     async def finish(self):
-        """Lets what runs end, except streams and quiet tunnels."""
+        """Waits for running requests, except streams and quiet tunnels."""
         self.stopping.set()
         if ending := self.running | self.loops:
             await asyncio.wait(ending, timeout=self.spec.get("patience", PATIENCE_SECONDS))

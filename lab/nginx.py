@@ -1,4 +1,4 @@
-"""nginx in a pod's place: what most people have behind a router."""
+"""nginx in a pod's place, as behind most routers."""
 
 import subprocess
 import time
@@ -16,7 +16,7 @@ http {{
 
 
 def serve(fabric, base, slot, http):
-    """A process in the namespace of a slot, once it listens; `http` is what its configuration has besides the ordinary."""
+    """A process in the namespace of a slot, once it listens; `http` is added to its standard configuration."""
     directory = base / f"server{slot}"
     directory.mkdir(exist_ok=True)
     file = directory / "nginx.conf"

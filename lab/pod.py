@@ -1,15 +1,14 @@
 #!/usr/bin/python3
-"""A pod: a small HTTP server with the manners of real applications, and their illnesses on command.
+"""A pod: a small HTTP server with the behaviour of real applications, and with faults on command.
 
     pod.py NAME ADDRESS PORT JOURNAL [--grace SECONDS] [--idle MILLISECONDS] [--cold SECONDS] [--serial 1]
 
-SIGTERM: stops accepting, closes idle connections, finishes what runs, ends when all is done or the grace is over.
-Standard input takes one word a line: the fault to suffer from.
+SIGTERM: stops accepting, closes idle connections, finishes running requests, ends when all are done or the grace is over. Standard input
+takes one word per line: the fault to show.
 
-The journal has a line for each request that was read to its end: "ran ID" of a POST, "got ID" of another method; and
-"slow ID" if the pod itself makes that request wait for a second or more. "swallowed ID" names a request that lay unread
-in the socket of a connection at the moment it was closed: what a dying process took and did not answer.
-"""
+The journal has a line for each request that was read completely: "ran ID" of a POST, "got ID" of another method; and "slow ID" if the
+pod itself makes that request wait for a second or more. "swallowed ID" names a request that lay unread in the socket of a connection
+when it was closed: a dying process took it and did not answer."""
 
 import argparse
 import asyncio
@@ -45,7 +44,7 @@ class Pod:
         os.write(self.journal, f"{what} {identity}\n".encode())
 
     def until_warm(self):
-        """Seconds. The first request starts what a new process has to do before it can answer anything."""
+        """Seconds. The first request starts the work that a new process does before it can answer."""
         now = asyncio.get_running_loop().time()
         self.warm_at = self.warm_at or now + self.cold_seconds
         return self.warm_at - now
@@ -76,7 +75,7 @@ class Pod:
 
 
 class Connection(asyncio.Protocol):
-    """idle -> busy (from the first byte of a request to the last of its response) -> idle, or upgraded for good."""
+    """idle -> busy (from the first byte of a request to the last of its response) -> idle, or upgraded permanently."""
 
     def __init__(self, pod):
         self.pod = pod
@@ -126,12 +125,12 @@ class Connection(asyncio.Protocol):
         return self.advance()
 
     def become_http2(self):
-        from pod_http2 import Http2  # most pods never need it, and it takes long to load
+        from pod_http2 import Http2  # most pods never need it, and it loads slowly
         self.upgraded = Http2(self.pod, self.transport)
         self.upgraded.received(self.buffer)
 
     def advance(self):
-        """Begins the next request if it is whole."""
+        """Begins the next request if it is complete."""
         if self.busy and self.work:
             return
         self.busy = True
@@ -182,7 +181,7 @@ class Connection(asyncio.Protocol):
 
     async def while_healthy(self, path):
         if self.pod.suffers(path):
-            await asyncio.Event().wait()  # for ever; the connection's end ends it
+            await asyncio.Event().wait()  # for ever; the end of the connection ends it
 
     def head(self, framing, body=b""):
         close = "Connection: close\r\n" if self.pod.draining else ""
@@ -200,7 +199,7 @@ class Connection(asyncio.Protocol):
         self.transport.write(b"0\r\n\r\n")
 
     async def quiet(self, count, pause):
-        """A few chunks in half a second, then nothing for a while; so many times."""
+        """A few chunks in half a second, then a pause; this many times."""
         self.head("Transfer-Encoding: chunked")
         for _ in range(count):
             for _ in range(5):
@@ -242,7 +241,7 @@ class Connection(asyncio.Protocol):
             self.transport.close()
 
     def name_the_swallowed(self):
-        """What the kernel has taken for us and we shall never read; the socket is closed right after this."""
+        """Requests that the kernel has received and the pod will never read; the socket is closed right after this."""
         with socket.socket(fileno=os.dup(self.transport.get_extra_info("socket").fileno())) as same, contextlib.suppress(OSError):
             if found := re.search(rb"[?&]id=([\w-]+)", same.recv(4096, socket.MSG_PEEK | socket.MSG_DONTWAIT)):
                 self.pod.note("swallowed", found[1].decode())

@@ -1,4 +1,4 @@
-"""A pod's end of HTTP/2 without TLS: says every message of a gRPC-like call back, and leaves with GOAWAY."""
+"""A pod's end of HTTP/2 without TLS: echoes every message of a gRPC-like call, and leaves with GOAWAY."""
 
 import asyncio
 import pathlib
@@ -54,7 +54,7 @@ class Http2:
             self.open.discard(event.stream_id)
 
     def drain(self):
-        """What is on its way when the first GOAWAY goes out is still taken (RFC 9113 6.8)."""
+        """Requests in flight at the first GOAWAY are still accepted (RFC 9113 6.8)."""
         self.transport.write(frame(GOAWAY, payload=struct.pack(">II", LAST_POSSIBLE_STREAM, 0)))
         asyncio.get_running_loop().call_later(0.5, self.take_no_more)
 

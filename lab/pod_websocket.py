@@ -9,14 +9,14 @@ TEXT, CLOSE, PING, PONG = 1, 8, 9, 10
 
 
 def frame(kind, payload, mask=b""):
-    """One final frame; clients have to give a mask. Long payloads are not needed here."""
+    """One final frame; clients must mask. Long payloads are not needed here."""
     assert len(payload) < 126
     head = bytes([0x80 | kind, len(payload) | (0x80 if mask else 0)])
     return head + mask + (bytes(byte ^ mask[index % 4] for index, byte in enumerate(payload)) if mask else payload)
 
 
 def split(buffer):
-    """(kind, payload, rest) of the first frame, or None while it is not whole."""
+    """(kind, payload, rest) of the first frame, or None while it is incomplete."""
     if len(buffer) < 2:
         return None
     masked, size = buffer[1] & 0x80, buffer[1] & 0x7F
@@ -51,7 +51,7 @@ class WebSocket:
             self.transport.write(frame(PONG if kind == PING else kind, payload))
 
     def drain(self):
-        """Applications leave open tunnels to their clients until the grace is over."""
+        """Applications keep tunnels open for their clients until the grace is over."""
 
     def lost(self):
-        """There is nothing to give back."""
+        """There is nothing to return."""

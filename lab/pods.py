@@ -18,7 +18,7 @@ READY_SECONDS = 20
 class Pod:
     def __init__(self, name, slot, process, journal):
         self.name, self.slot, self.process, self.journal = name, slot, process, journal
-        self.leaving_since = None  # whichever came first: SIGTERM, a fault, or word to the router
+        self.leaving_since = None  # the first of: SIGTERM, a fault, or notice to the router
 
     def leaves(self):
         self.leaving_since = self.leaving_since or time.monotonic()
@@ -44,7 +44,7 @@ class Pod:
 
 
 class Pods:
-    """Slots are used in turn; one whose process still runs is passed over. All that was started is ended at the end."""
+    """Slots are used in turn, except those whose process still runs. The end stops all processes."""
 
     def __init__(self, fabric, directory):
         self.fabric, self.directory = fabric, pathlib.Path(directory)
@@ -72,7 +72,7 @@ class Pods:
         raise RuntimeError("no pod slot is free")
 
     def spawn(self, slot=None, **options):
-        """Starts one and does not wait."""
+        """Starts one pod without waiting."""
         slot = slot or self.free_slot()
         name = f"pod{len(self.all)}"
         journal = self.directory / f"{name}.journal"
@@ -97,7 +97,7 @@ class Pods:
         return [self.await_ready(pod) for pod in fresh]
 
     def noted(self, word):
-        """How often pods have noted this word of each request."""
+        """How often pods have recorded this word for each request."""
         counted = collections.Counter()
         for pod in self.all:
             for line in pod.journal.read_text().splitlines() if pod.journal.exists() else ():

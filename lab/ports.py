@@ -1,4 +1,4 @@
-"""Where the contestants listen. The namespace is their own, so that numbers can be fixed."""
+"""The contestants' ports. They have their own namespace, so the numbers can be fixed."""
 
 WEB, HTTP2, GRPC, ADMIN = 8080, 8081, 8082, 9901
 LIMIT = 20  # requests and tunnels at a time for one pod, in scenes with a queue

@@ -1,8 +1,7 @@
 #!/usr/bin/python3
-"""The prober that this product was made for: every period a new transport, whose kept-alive connection nobody closes.
+"""The prober of the first incident: a new transport every period, whose kept-alive connection is never closed.
 
-prober.py PERIOD_SECONDS, until it is ended. Prints a line for each probe that failed.
-"""
+prober.py PERIOD_SECONDS, until it is ended. Prints a line for each probe that failed."""
 
 import http.client
 import itertools
@@ -16,7 +15,7 @@ NAME = "leaky-prober"
 
 
 def main():
-    pathlib.Path("/proc/self/comm").write_text(NAME)  # what every listing of processes shows
+    pathlib.Path("/proc/self/comm").write_text(NAME)  # the name in process listings
     period, transports, begun = float(sys.argv[1]), [], time.monotonic()
     for number in itertools.count(1):
         transports.append(http.client.HTTPConnection("127.0.0.1", WEB, timeout=10, source_address=(LEAKY_ADDRESS, 0)))

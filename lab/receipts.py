@@ -1,9 +1,8 @@
 #!/usr/bin/python3
-"""Asks for drains and times their receipts: receipts.py COUNT ENDPOINT
+"""Requests drains and times their receipts: receipts.py COUNT ENDPOINT
 
-Each time a request is on its way to the only endpoint when its drain is asked for. Prints a JSON list: seconds from the
-last byte of the response at the client to the receipt; negative if the receipt came first. Runs beside the router.
-"""
+Each drain is requested while a request is in flight to the only endpoint. Prints a JSON list: seconds from the last byte of the response
+at the client to the receipt; negative if the receipt came first. Runs beside the router."""
 
 import http.client
 import json

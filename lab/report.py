@@ -11,7 +11,7 @@ def print_table(scene, rows):
     for line in scene.story.splitlines():
         print(f"    {line}")
     for line in cells:
-        # Words at both ends, numbers in between.
+        # Words in the outer columns, numbers between.
         print("  " + "  ".join(cell.ljust(width) if index in (0, len(columns)) else cell.rjust(width)
                                for index, (cell, width) in enumerate(zip(line, widths))).rstrip(), flush=True)
 

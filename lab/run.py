@@ -37,7 +37,7 @@ def arguments():
 
 
 def play(network, scene, contestant, directory, short):
-    """One row. What the contestant's log says about failed requests goes to standard error."""
+    """Plays one row. The contestant's log lines about failed requests go to standard error."""
     with Stage(network, BY_NAME[contestant], directory, short) as stage:
         result = scene.play(stage)
         lines = stage.contestant.explain([record.identity for record in result.failed[:EXPLAINED]])
@@ -55,7 +55,7 @@ def main():
     if reason := fabric.refusal():
         print(f"lab: skipped: {reason}", file=sys.stderr)
         return 0
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that what was made is taken away then too
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that cleanup runs then too
     base = pathlib.Path(options.keep or tempfile.mkdtemp(prefix="ebbgate-lab-"))
     tables, missed = [], []
     try:
@@ -67,7 +67,7 @@ def main():
                         continue
                     started = time.monotonic()
                     directory = base / f"{name}-{contestant}"
-                    shutil.rmtree(directory, ignore_errors=True)  # of an earlier run that was kept
+                    shutil.rmtree(directory, ignore_errors=True)  # left by an earlier run
                     directory.mkdir(parents=True)
                     print(f"  {name}: {contestant} ...", file=sys.stderr, flush=True)
                     try:

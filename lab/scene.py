@@ -1,16 +1,16 @@
-"""What a scene is: a name, who enters, and a function that plays it on a stage and says how it went."""
+"""A scene: a name, its contestants, and a function that plays it on a stage and reports the result."""
 
 import dataclasses
 
 
 class Skip(Exception):
-    """Why a contestant cannot play a scene."""
+    """The reason why a contestant cannot play a scene."""
 
 
 @dataclasses.dataclass
 class Result:
     row: dict  # column -> value, in the order of the table
-    misses: list  # goals of ours that were missed, as sentences; of peers they are only printed
+    misses: list  # our missed goals, as sentences; peers' are only printed
     failed: list = dataclasses.field(default_factory=list)  # records, to be explained
 
 

@@ -1,4 +1,4 @@
-"""Much change, and clients that never let go."""
+"""Frequent changes, and clients that never close."""
 
 import itertools
 import random
@@ -13,7 +13,7 @@ from stage import MIXED
 CHANGES_PER_SECOND = 200
 QUIET_SECONDS, CHURN_SECONDS = 8, 60
 LEAK_SECONDS, LEAKS_PER_SECOND, HELD_MAX = 60, 2, 64
-IN_USE = 1  # of its connections, which is not idle while one looks: the newest
+IN_USE = 1  # the newest connection, which is in use while the census looks
 
 
 def percentile(records, share):
@@ -24,7 +24,7 @@ def percentile(records, share):
 def churn(stage):
     """One endpoint of one of a thousand backends is switched off or on, 200 times a second; the other one stays."""
     stage.open(4, {"many": 300}, "churn", settle=2)
-    stage.contestant.switch("many0", "one", on=True)  # skips those who cannot, before all the waiting
+    stage.contestant.switch("many0", "one", on=True)  # skips contestants without this ability, before the long wait
     quiet_from = time.monotonic()
     time.sleep(QUIET_SECONDS)
     before, churn_from = stage.contestant.resident_kib(), time.monotonic()
@@ -58,7 +58,7 @@ def connections_of_the_leak(stage):
 
 
 def leaky_client(stage):
-    """Two connections a second that are used once and never closed, beside the ordinary load. We may keep 64 of them."""
+    """Two connections a second that are used once and never closed, beside the ordinary load. Ebbgate may keep 64 of them."""
     hurry = 10 if stage.short else 1
     stage.open(4, {**MIXED, "leak": LEAKS_PER_SECOND * hurry}, "leaky")
     held = []

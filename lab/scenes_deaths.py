@@ -1,8 +1,7 @@
-"""Endpoints that die without a word, or lie: one of three pods falls ill under load, and is cured ten seconds later.
+"""Endpoints that die silently, or give wrong answers: one of three pods fails under load, and recovers ten seconds later.
 
-The contestant is told nothing; it has to find out. Variants: "unchecked" is without health checks, "busy" on a machine
-all of whose cores have other work too, "light" has so little load that no endpoint has two requests at a time.
-"""
+The contestant gets no notice and must detect the fault. Variants: "unchecked" is without health checks, "busy" on a machine all of whose
+cores have other work, "light" has so little load that no endpoint has two requests at a time."""
 
 import contextlib
 import math
@@ -18,11 +17,11 @@ REPLICAS = 3
 SICK_SECONDS, CURED_SECONDS = 10, 6
 IDEMPOTENT = ("get", "fresh", "long")
 TOLD_SECONDS, SLOW_START_SECONDS, RECOVERY_SECONDS, STALL_SECONDS, BLACK_HOLE_SECONDS = 2.0, 1.5, 5.0, 2.0, 1.0
-# A connection to them is alive, and nothing tells them from slow ones for certain: what cannot be repeated has to wait.
+# Connections to them are alive, and nothing certain distinguishes them from slow endpoints: unrepeatable requests must wait.
 SILENT = ("frozen", "no-answer", "gray")
-# Tunnels and responses that say nothing: their end shows in no request.
+# Silent tunnels and responses: their end shows in no request.
 HUSHED = {**FAULTY, "quiet": 4, "hush": 4}
-# No connection is idle when the next request comes, so that only new ones can fail.
+# No connection is idle when the next request arrives, so only new connections can fail.
 STREAMS = {"get": 4, "fresh": 2, "stream": 6, "quiet": 6, "hush": 6}
 LIGHT, LIGHT_SETTLE_SECONDS = {"get": 20}, 10
 HUSH_SECONDS, IDLE_MILLISECONDS = (600, 600), 50
@@ -36,7 +35,7 @@ class Death:
 
 
 def restart(stage, pod):
-    """The same address serves again, by a new process of the same name for the contestant."""
+    """The same address serves again, with a new process that the contestant sees under the same name."""
     again = stage.pods.await_ready(stage.pods.spawn(slot=pod.slot))
     stage.reborn[pod.name] = again.name
 
@@ -77,7 +76,7 @@ def death(stage, kind, checked=True, busy=False, streams=False, light=False):
 
 
 class Verdict:
-    """What the records say about one fault."""
+    """The verdict of the records on one fault."""
 
     def __init__(self, stage, kind, names, struck, cured):
         self.counts = count(stage)
@@ -91,13 +90,13 @@ class Verdict:
         self.slow = [record for record in self.quick if record.seconds > 1]
         self.repeatable = [record for record in self.quick if self.certain or record.kind in IDEMPOTENT]
         self.stalled = [record for record in self.repeatable if record.seconds > self.stall_seconds]
-        # What the fault met half done is begun anew: slow by nature, but not slower than that.
+        # Requests interrupted by the fault are repeated: they are slow, but not slower than that.
         self.overdue = [record for record in after if record.kind == "long" and record.end - max(record.start, struck) > 6 + STALL_SECONDS]
         self.last_slow = max((record.start - struck for record in self.slow), default=0.0)
         streams = [record for record in after if record.kind in ENDLESS and record.pod in names and record.start < struck]
-        # A stream that still runs at the end was never told.
+        # A stream that still runs at the end never got an error.
         self.streams_told = max((math.inf if record.outcome in ("open", "ok") else record.end - struck for record in streams), default=0.0)
-        # Those that say nothing may only be slow: who ends a stream or a POST of theirs has guessed.
+        # Silent pods may only be slow: a contestant that ends their streams or POSTs has guessed.
         self.guessed = [] if self.certain else [record for record in streams + self.posts if record.failed and record.end < cured]
         self.posts_told = max((record.end - max(record.start, struck) for record in self.posts), default=0.0)
         self.used_again = min((record.start - cured for record in self.quick if record.pod in names and record.start > cured), default=math.inf)
@@ -127,7 +126,7 @@ def shown(seconds):
 
 
 def variants():
-    """Of ours alone: what the others make of them does not depend on what they infer."""
+    """Only for Ebbgate: the peers infer nothing, so their variants would not differ."""
     for kind in ("node-death", *SILENT):
         for checked, busy in ((False, False), (True, True), (False, True)):
             name = kind + ("" if checked else "-unchecked") + ("-busy" if busy else "")

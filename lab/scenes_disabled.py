@@ -26,7 +26,7 @@ def connections_to(stage, pod):
 
 
 def summed(ends, victim):
-    """How many ended how, and where if not at the victim."""
+    """How many ended in which way, and where, if not at the victim."""
     counted = collections.Counter("ok elsewhere" if outcome == "ok" and pod != victim else outcome for outcome, pod, *_ in ends)
     return ", ".join(f"{count} {outcome}" for outcome, count in counted.most_common())
 

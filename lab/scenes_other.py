@@ -1,4 +1,4 @@
-"""What happens on ordinary days: idle connections that close while requests arrive, lost FINs, clients that leak."""
+"""Faults of ordinary days: idle connections that close while requests arrive, lost FINs, clients that leak."""
 
 import statistics
 import time
@@ -9,18 +9,18 @@ from scene import Result, Scene
 
 REPLICAS = 3
 IDLE_MILLISECONDS = 1000
-# Pulses meet connections that have been idle for about as long as the pods allow.
+# Pulses meet connections that have been idle for about the pods' idle timeout.
 PULSES = {"pulse": 0.99, "get": 30, "post": 10}
 
 
 def keep_alive_race(stage, fins):
-    """Pods close what was idle for a second; pulses of requests come about once a second."""
+    """Pods close connections after a second of idleness; pulses of requests come about once a second."""
     pods = stage.open(REPLICAS, PULSES, "deaths", pod_options={"idle": IDLE_MILLISECONDS})
     try:
         for pod in pods if not fins else ():
             stage.fabric.lose_fins(pod.slot)
         time.sleep(5 if stage.short else 30)
-        # Without its FIN a close shows itself by a reset, and a bare reset proves nothing about a POST.
+        # Without its FIN a close shows as a reset, and a bare reset proves nothing about a POST.
         return conclude(stage, excuse=None if fins else lambda record, _: record.kind == "post", replays=stage.contestant.replays())
     finally:
         for pod in pods if not fins else ():
@@ -28,7 +28,7 @@ def keep_alive_race(stage, fins):
 
 
 def slow_start(stage):
-    """A fourth pod joins three; its share of the requests in its first second, and when it is warm."""
+    """A fourth pod joins three: its share of the requests in its first second, and once it is warm."""
     window = 5
     pods = stage.open(REPLICAS, {"get": 200, "fresh": 100}, "slow-start")
     new = stage.pods.start(1)[0]

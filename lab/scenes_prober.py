@@ -17,9 +17,9 @@ Before: HAProxy. After: the idle connections of one client address have a budget
 
 PERIOD_SECONDS = 0.5
 KEEP_ALIVE_SECONDS = 20  # of HAProxy here: contestant_haproxy
-BUDGET = 8  # of one client's idle connections with us: contestant_ebbgate
+BUDGET = 8  # idle connections per client: contestant_ebbgate
 LOOKS = (10, 20, 30, 40)
-LEAK_SECONDS = 30  # within which the census has to have named it
+LEAK_SECONDS = 30  # the census must have named the prober by then
 
 
 def sockets_of_the_prober(stage):
@@ -30,7 +30,7 @@ def sockets_of_the_prober(stage):
 
 
 def named_in(listing):
-    """Who is leaking, by the census; nobody: an empty string."""
+    """The leaking program by the census; an empty string if there is none."""
     leaking = {socket.get("process", "?") for socket in json.loads(listing.read_text())["sockets"] if socket["verdict"] == "leaking"}
     return " ".join(sorted(leaking))
 

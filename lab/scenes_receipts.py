@@ -20,7 +20,7 @@ DRAINS, P99_SECONDS = 1000, 0.1
 
 
 def as_hook(stage, told_after):
-    """SIGTERM comes when the router says that nothing is left to do, whoever told it first that the endpoint leaves."""
+    """SIGTERM follows the router's receipt, whichever way the router learned that the endpoint leaves."""
     pods = stage.open(REPLICAS, MIXED, "rolling")
     overdue, waits = 0, []
     for index in range(1 if stage.short else REPLICAS):
@@ -42,7 +42,7 @@ def as_hook(stage, told_after):
 
 
 def one_by_one(stage):
-    """How long after the last byte the receipt comes, a thousand times."""
+    """How long after the last byte the receipt arrives, a thousand times."""
     [pod] = stage.pods.start(1)
     stage.contestant.start([pod], "rolling")
     count = DRAINS // 10 if stage.short else DRAINS
@@ -55,7 +55,7 @@ def one_by_one(stage):
     times = sorted(json.loads(asked.stdout))
     p99 = times[int(0.99 * len(times))]
     missed = [f"p99 of receipts is {1000 * p99:.0f} ms"] * (p99 > P99_SECONDS)
-    # A receipt may reach its reader before the response's last byte reaches another, but not before the router had sent it.
+    # A receipt may arrive before the response's last byte arrives elsewhere, but not before the router had sent that byte.
     missed += [f"a receipt came {-1000 * times[0]:.0f} ms before the last byte"] * (times[0] < -P99_SECONDS)
     return Result({"drains": len(times), "median ms": round(1000 * times[len(times) // 2], 1), "p99 ms": round(1000 * p99, 1),
                    "slowest ms": round(1000 * times[-1], 1)}, missed)

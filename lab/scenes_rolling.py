@@ -17,8 +17,8 @@ def sleep_until(moment):
 
 
 def replace(stage, old, told_after, end=signal.SIGTERM, **options):
-    """A new pod comes up; then the old one ends and the contestant is told of both at once, `told_after` seconds later.
-    Negative: it is told first. Returns the new pod."""
+    """A new pod starts; then the old one ends, and the contestant learns of both at once, `told_after` seconds later. Negative: it
+    learns first. Returns the new pod."""
     new = stage.pods.start(1, **options)[0]
     zero = time.monotonic()
     if told_after < 0:
@@ -34,7 +34,7 @@ def replace(stage, old, told_after, end=signal.SIGTERM, **options):
 
 
 def forget_the_gone(stage, leaving):
-    """Pods whose process has ended are taken from the list of endpoints, as Kubernetes does."""
+    """Removes ended pods from the list of endpoints, as Kubernetes does."""
     gone = [pod for pod in leaving if not pod.alive()]
     if gone:
         stage.contestant.tell(gone=gone)
@@ -55,7 +55,7 @@ def rolling_update(stage, told_after):
 
 
 def one_replica(stage, told_after):
-    """The only pod is replaced; until the contestant is told of the new one, nothing serves."""
+    """The only pod is replaced; until the contestant knows the new pod, no endpoint serves."""
     [pod] = stage.open(1, MIXED, "rolling")
     for _ in range(1 if stage.short else 3):
         with stage.nothing_serves():
@@ -67,7 +67,7 @@ def one_replica(stage, told_after):
 
 
 def recreate(stage):
-    """All pods end, the contestant knows at once, and only then new ones are started."""
+    """All pods end, the contestant learns of it at once, and only then new pods start."""
     pods = stage.open(2, MIXED, "rolling")
     for _ in range(1 if stage.short else 3):
         with stage.nothing_serves():
@@ -85,7 +85,7 @@ def recreate(stage):
 
 
 def scale_to_zero(stage):
-    """Down to nothing for three seconds, and back."""
+    """Down to no pod for three seconds, and back."""
     pods = stage.open(2, MIXED, "rolling")
     with stage.nothing_serves():
         for pod in pods:
@@ -101,7 +101,7 @@ def scale_to_zero(stage):
 
 
 def black_hole(stage):
-    """The address of a pod that ended is a black hole from the first moment; the contestant is told 2 s later."""
+    """The address of an ended pod is a black hole at once; the contestant learns of it 2 s later."""
     pods = stage.open(REPLICAS, MIXED, "rolling")
     for index in range(1 if stage.short else REPLICAS):
         new = stage.pods.start(1)[0]
@@ -120,7 +120,7 @@ def black_hole(stage):
 
 
 def crash(stage):
-    """SIGKILL, told half a second later; a new pod takes its place."""
+    """SIGKILL, reported half a second later; a new pod replaces the old."""
     pods = stage.open(REPLICAS, MIXED, "rolling")
     for index in range(1 if stage.short else REPLICAS):
         old, pods[index] = pods[index], replace(stage, pods[index], 0.5, end=signal.SIGKILL)
@@ -130,12 +130,12 @@ def crash(stage):
 
 
 def lost_with_its_pod(record, _):
-    """A process that is gone takes with it what it had begun to answer, and POSTs of which nobody knows how far they came."""
+    """A killed process loses the answers that it had begun, and POSTs whose progress is unknown."""
     return record.kind in ("post", "ws", "grpc", "download") or record.outcome == "truncated"
 
 
 def flapping(stage):
-    """An endpoint leaves and comes back, again and again, in the middle of its drain, while it serves all the time."""
+    """An endpoint leaves and comes back repeatedly, in the middle of its drain, and serves all the time."""
     pods = stage.open(REPLICAS, MIXED, "rolling")
     for turn in range(8 if stage.short else 30):
         pod = pods[turn % 2]
@@ -148,7 +148,7 @@ def flapping(stage):
 
 
 def control(stage):
-    """Nothing happens: what fails here fails because of the laboratory."""
+    """Nothing changes: failures here are the laboratory's."""
     stage.open(REPLICAS, MIXED, "rolling")
     time.sleep(3 if stage.short else 10)
     return conclude(stage)

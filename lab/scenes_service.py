@@ -18,7 +18,7 @@ connections to one pod, and its node dies without a word. 3 s later the endpoint
 but the old ones stay pinned, and the kernel repeats what was not acknowledged: 924.6 s by its formula, with tcp_retries2 = 15. Before:
 plain Linux, with tcp_retries2 = 5 so that one can wait for it. After: `ebbgate reap` ends the sockets whose real peer is gone."""
 
-CLIENTS = pathlib.Path(__file__).resolve().parent.parent / "tests" / "e2e" / "clients"  # each prints who answered last on its line
+CLIENTS = pathlib.Path(__file__).resolve().parent.parent / "tests" / "e2e" / "clients"  # each prints the latest endpoint
 DEAD, LIVING = 1, 2  # slots
 WARM_SECONDS, NOTICE_SECONDS, RECONNECT_SECONDS = 2, 3, 1.0
 FEW_RETRIES, PATIENCE_SECONDS = 5, 60
@@ -60,7 +60,7 @@ def clients(stage):
 
 
 def foretold(stage):
-    """By the census, for each socket to the service: {local address: seconds until the kernel gives up}."""
+    """From the census, for each socket to the service: {local address: seconds until the kernel gives up}."""
     looked = subprocess.run(stage.fabric.inside("gate", BINARY, "conns", "--json", f"peer={service.ADDRESS}"), capture_output=True, text=True, check=True)
     return {one["local"]: one["gives_up"]["in_ms"] / 1000 for one in json.loads(looked.stdout)["sockets"]
             if one["state"] == "ESTAB" and one["send_queue"] > 0 and "in_ms" in one["gives_up"]}
@@ -75,23 +75,23 @@ def await_answers(people, address, since, seconds):
 
 
 def set_retries(stage, number):
-    """Of data that nobody acknowledges; the kernel looks at it each time its timer fires."""
+    """Sets the retries of unacknowledged data; the kernel reads the value each time its timer fires."""
     subprocess.run(stage.fabric.inside("gate", "sysctl", "-qw", f"net.ipv4.tcp_retries2={number}"), check=True)
 
 
 def same_ends(first, second, between):
-    """Whether two looks at the kernel's timers, `between` seconds apart, foretell the same moment for each socket."""
+    """Whether two looks at the kernel's timers, `between` seconds apart, predict the same moment for each socket."""
     return bool(first) and all(local in second and abs(first[local] - between - second[local]) <= TOLERANCE * first[local] for local in first)
 
 
 def prophecy(stage, struck):
-    """The kernel's own timers against the formula: (sentences, seconds from the fault that 15 retransmissions take)"""
+    """Compares the kernel's timers with the formula: (sentences, seconds from the fault that 15 retransmissions take)"""
     first, looked = foretold(stage), time.monotonic()
     time.sleep(1)
     second, again = foretold(stage), time.monotonic()
     totals = [again - struck + seconds for seconds in second.values()]
     missed = [] if same_ends(first, second, again - looked) else [f"two looks foretell different ends: {first}, then {second}"]
-    # From the first retransmission on, and looked at only when the timer fires, which in the end is every 120 s.
+    # Counted from the first retransmission, and checked only when the timer fires, in the end every 120 s.
     missed += [f"{total:.1f} s were foretold, the formula says {GIVES_UP_SECONDS}" for total in totals if not GIVES_UP_SECONDS <= total <= GIVES_UP_SECONDS + 121]
     return missed, max(totals, default=0.0)
 

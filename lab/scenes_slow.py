@@ -1,8 +1,7 @@
 """Healthy endpoints that are slow: by the nature of their requests, because they are new, or one request at a time.
 
-Whatever a contestant makes of their silence must cost a little time at most: nothing may fail, no stream or tunnel may
-be cut, no POST may run twice, and hardly any slow GET. Ours runs with its defaults; the tuned peers are tuned for deaths.
-"""
+A contestant's reaction to their silence may cost only a little time: no request may fail, no stream or tunnel may be cut, no POST may
+run twice, and hardly any GET may be slow. Ebbgate runs with its defaults; the tuned peers are tuned for deaths."""
 
 import time
 
@@ -11,18 +10,18 @@ from scene import Result, Scene
 from stage import ENDLESS
 
 CONTESTANTS = ("ebbgate", "haproxy-tuned", "nginx-tuned")
-OURS = ("ebbgate",)  # the others do not look at paths
+OURS = ("ebbgate",)  # the others ignore paths
 REPLICAS = 3
 SECONDS, SPARSE_SECONDS, SHORT_SECONDS = 40, 60, 12
-CLIENT_SECONDS, PATIENCE_SECONDS = 59, 30  # until a client gives up; for what still runs at the end
+CLIENT_SECONDS, PATIENCE_SECONDS = 59, 30  # until a client gives up; at the end of the load
 REPEATED_SHARE_MAX = 0.01
 PAUSE_SECONDS = (3, 9)  # of quiet streams and tunnels
 STREAMS = {"quiet": 4, "hush": 4}
 
-# class: method, path, and the milliseconds that it takes
+# class: method, path, and duration in milliseconds
 APART = {"quick": ("GET", "/get", 2, 30), "quick_post": ("POST", "/post", 2, 30), "slow_get": ("GET", "/report", 4000, 12000),
          "slow_post": ("POST", "/order", 4000, 12000), "poll": ("GET", "/poll", 5000, 20000)}
-# Nothing but the query tells the slow ones from the quick ones.
+# Only the query distinguishes slow requests from quick ones.
 ALIKE = {name: (method, "/work", *span) for name, (method, _, *span) in APART.items()}
 SLUGGISH = {**APART, "quick": ("GET", "/get", 1500, 6000), "quick_post": ("POST", "/post", 1500, 6000)}
 

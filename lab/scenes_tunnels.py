@@ -1,4 +1,4 @@
-"""Ten thousand tunnels, and endpoints that leave: tunnels may run until the drain's deadline, and not longer."""
+"""Ten thousand tunnels, and leaving endpoints: tunnels may run until the drain's deadline, and no longer."""
 
 import datetime
 import json
@@ -11,11 +11,11 @@ from scene import Result, Scene
 
 TUNNELS, DESCRIPTORS_FOR_OTHERS = 10_000, 600
 DEADLINE_SECONDS, TOLERANCE_SECONDS = 5, 0.1
-WORD_SECONDS = 0.1  # until a changed file is live
+WORD_SECONDS = 0.1  # until a changed file takes effect
 
 
 def crowds(count):
-    """Each tunnel takes two descriptors of the router; where these do not suffice, some come as streams of HTTP/2 and take one."""
+    """Each tunnel takes two descriptors of the router; if these do not suffice, some are HTTP/2 streams, which take one."""
     too_many = 2 * count + DESCRIPTORS_FOR_OTHERS - resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     return {"crowd": count - max(0, too_many), "crowd_http2": max(0, too_many)}
 
@@ -32,7 +32,7 @@ def await_tunnels(stage, count):
 
 
 def ends_by_the_log(stage):
-    """When the router was done with each tunnel, in seconds since the epoch. Of lines that it had no room for it says how many."""
+    """When the router ended each tunnel, in seconds since the epoch. The log states how many lines it dropped."""
     ends = []
     for line in map(json.loads, stage.contestant.access_log.read_text().splitlines()):
         moment = datetime.datetime.fromisoformat(line["time"]).timestamp()

@@ -1,7 +1,6 @@
-"""A service address as Kubernetes makes them: connection tracking sends each new connection to an endpoint, and pins it there.
+"""A service address as in Kubernetes: connection tracking sends each new connection to an endpoint, and pins it there.
 
-The endpoints are nginx in the pods' namespaces, with TLS and HTTP/2; each answers with its own address.
-"""
+The endpoints are nginx in the pods' namespaces, with TLS and HTTP/2; each answers with its own address."""
 
 import contextlib
 import pathlib
@@ -46,7 +45,7 @@ class Service:
         self.servers.append(nginx.serve(self.fabric, self.directory, slot, http))
 
     def point_to(self, slot):
-        """New connections go there from now on; those that exist stay where they are, whatever became of that place."""
+        """New connections go there from now on; existing ones stay, whatever the state of their endpoint."""
         if slot:
             self._rule("-I", slot)
         if self.pinned:

@@ -1,4 +1,4 @@
-"""A stage for one scene and one contestant: pods, the contestant and the load, all in the same fabric, all ended at the end."""
+"""A stage for one scene and one contestant: pods, the contestant and the load, all in the same fabric, all stopped at the end."""
 
 import contextlib
 import json
@@ -11,12 +11,12 @@ import time
 from pods import Pods
 
 LOAD = pathlib.Path(__file__).resolve().parent / "load.py"
-# About 300 requests a second, and besides them tunnels, calls and downloads that always run.
+# About 300 requests a second, and tunnels, calls and downloads that always run.
 MIXED = {"get": 100, "fresh": 40, "post": 60, "slow": 2, "h2": 30, "sticky": 12, "ws": 8, "grpc": 2, "download": 1}
 FAULTY = {"get": 180, "fresh": 40, "post": 80, "long": 1, "stream": 6}
 
-CLIENT_SECONDS = 20  # after which a client gives up
-ENDLESS = ("stream", "quiet", "hush")  # what may be open when the load ends
+CLIENT_SECONDS = 20  # a client's patience
+ENDLESS = ("stream", "quiet", "hush")  # may be open when the load ends
 
 
 class Stage:
@@ -27,7 +27,7 @@ class Stage:
         self.pods = Pods(fabric, self.directory)
         self.load = None
         self.records = []
-        self.unserved = []  # [begin, end] of the times without an endpoint that serves
+        self.unserved = []  # [begin, end] of the times without a serving endpoint
 
     def __enter__(self):
         return self
@@ -41,8 +41,8 @@ class Stage:
             stack.callback(self.contestant.stop)
 
     def open(self, count, classes, family, settle=1.5, pod_options=None, first=None, **load):
-        """Pods, contestant and load, in this order; returns when everything runs warm. The first pod may have options
-        of its own; `load` is more for its specification."""
+        """Starts pods, contestant and load, in this order; returns once all are warm. The first pod may have its own options; `load` is
+        added to the load's specification."""
         pods = [*self.pods.start(1, **(first or pod_options or {})), *self.pods.start(count - 1, **(pod_options or {}))]
         self.contestant.start(pods, family)
         specification = {"classes": classes, "records": str(self.directory / "records.json"), "timeout": CLIENT_SECONDS,
@@ -66,7 +66,7 @@ class Stage:
 
     @contextlib.contextmanager
     def busy(self):
-        """While this holds, every core has something else to do, at the priority of everybody."""
+        """While this holds, every core has other work, at normal priority."""
         burners = [subprocess.Popen(self.fabric.bound("gate", "sh", "-c", "while :; do :; done"), stdin=subprocess.DEVNULL)
                    for _ in range(os.cpu_count() or 1)]
         try:
@@ -78,7 +78,7 @@ class Stage:
 
     @contextlib.contextmanager
     def nothing_serves(self):
-        """While this holds, requests can but wait."""
+        """While this holds, requests can only wait."""
         self.unserved.append([time.monotonic(), float("inf")])
         yield
         self.unserved[-1][1] = time.monotonic()
@@ -96,5 +96,5 @@ class Record:
 
     @property
     def failed(self):
-        """Streams are still open at the end; everything else should not be."""
+        """Only streams may still be open at the end."""
         return self.outcome != "ok" and not (self.kind in ENDLESS and self.outcome == "open")

@@ -5,7 +5,7 @@
 namespace ebb::admin {
 namespace {
 
-// Takes the same time wherever the first difference is.
+// Takes the same time wherever the texts first differ.
 bool equal_secrets(std::string_view a, std::string_view b) {
   unsigned difference = a.size() == b.size() ? 0 : 1;
   for (std::size_t i = 0; i < a.size(); ++i) {
@@ -22,10 +22,10 @@ bool has_token(const Access& access, const wire::RequestHead& head) {
   return equal_secrets(access.token, field->value.substr(scheme.size()));
 }
 
-// Stricter than RFC 9110 9.2.1 (wire::safe): nothing here answers OPTIONS or TRACE.
+// Stricter than RFC 9110 9.2.1 (wire::safe): the admin server does not support OPTIONS or TRACE.
 bool reads(wire::Method method) { return method == wire::Method::get || method == wire::Method::head; }
 
-// A browser says on whose behalf it asks for a change (Fetch standard 3.2), curl does not.
+// A browser names the site that requests a change (Fetch standard 3.2); curl does not.
 bool from_another_site(const wire::RequestHead& head) {
   const wire::Field* const origin = head.fields.find("origin");
   if (origin == nullptr || reads(head.method)) return false;
@@ -53,7 +53,7 @@ Denial deny(const Access& access, const wire::RequestHead& head) {
   const std::string_view path = head.path.substr(0, head.path.find('?'));
   const bool open = path == "/healthz" || path == "/readyz" || path == "/" || path.starts_with("/web/");
   if (access.token.empty() || (open && reads(head.method)) || has_token(access, head)) return {};
-  return {401, "the field Authorization: Bearer TOKEN is missing, or the token is another one"};
+  return {401, "the field Authorization: Bearer TOKEN is missing, or the token is wrong"};
 }
 
 }  // namespace ebb::admin

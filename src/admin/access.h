@@ -1,5 +1,5 @@
-// Who may ask what on one listener of the admin server. On loopback, whoever is on this machine; elsewhere, who knows
-// the token or has shown a certificate. A page of some other site that makes a visitor's browser ask is none of them.
+// Access rules for one listener of the admin server. On loopback every local client has access; elsewhere a client
+// needs the token or a certificate. Other sites' pages, which may use a visitor's browser, have none.
 #pragma once
 
 #include <memory>
@@ -13,23 +13,23 @@
 namespace ebb::admin {
 
 struct Access {
-  base::Address address;                                // that is listened on
-  std::string token = {};                               // "": none is asked for
-  std::shared_ptr<const wire::ServerContext> tls = {};  // null: plain
-  bool certificates = false;                            // clients must show one that `tls` trusts
-  bool own_endpoints_only = false;                      // callers are known by their address, and may do little
+  base::Address address;                                // of the listener
+  std::string token = {};                               // "": no token needed
+  std::shared_ptr<const wire::ServerContext> tls = {};  // null: no TLS
+  bool certificates = false;                            // clients must have one that `tls` trusts
+  bool own_endpoints_only = false;                      // callers are known only by address, and may do little
 };
 
-// Why this listener must not be opened, with the remedy; "": it may.
+// Why this listener must not be opened, with the remedy; "" if it may.
 std::string why_too_open(const Access& access);
 
 struct Denial {
-  int status = 0;  // 0: go on
+  int status = 0;  // 0: allowed
   std::string_view words = {};
 };
 
-// `head` as it came. Probes of an orchestrator carry no token, and neither does a browser that opens the dashboard:
-// /healthz, /readyz and its files tell nothing that needs one.
+// `head` as received. Orchestrator probes have no token, and neither has a browser that opens the dashboard: /healthz,
+// /readyz and the dashboard's files are therefore public and contain nothing secret.
 Denial deny(const Access& access, const wire::RequestHead& head);
 
 }  // namespace ebb::admin

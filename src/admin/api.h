@@ -1,5 +1,5 @@
-// The HTTP API under /api/v1: backends and endpoints, drains, connections, audit, canary. openapi.h is its
-// documentation; a test holds the two together.
+// The HTTP API under /api/v1: backends and endpoints, drains, connections, audit, canary. openapi.h documents it; a
+// test compares the two.
 #pragma once
 
 #include <memory>
@@ -10,7 +10,7 @@
 
 namespace ebb::admin {
 
-// Each before server.start(). The sources must outlive the server.
+// Call before server.start(). The sources must outlive the server.
 void add_endpoint_api(Server& server, const Sources& sources);
 void add_connection_api(Server& server, const Sources& sources);
 void add_audit_api(Server& server, const Sources& sources);

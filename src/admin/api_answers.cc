@@ -38,7 +38,7 @@ Answer refusal_answer(control::RosterRefusal refusal) {
       return error_answer(409, "only endpoints in maintenance can be removed",
                           "PATCH it with {\"wish\": \"maint\"} first");
     case too_many:
-      return error_answer(507, "as many endpoints were added at run time as may be", "list them in the configuration");
+      return error_answer(507, "too many endpoints were added at run time", "list them in the configuration");
   }
   return error_answer(500, "the change was refused", "");
 }

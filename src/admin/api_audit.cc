@@ -1,4 +1,4 @@
-// /api/v1/audit: what the router and the kernel disagree about.
+// /api/v1/audit: differences between the router's book and the kernel.
 #include "admin/api.h"
 #include "admin/api_answers.h"
 

@@ -1,4 +1,4 @@
-// /api/v1/canary: whether each way through each replica is good.
+// /api/v1/canary: whether each leg to each replica works.
 #include "admin/api.h"
 #include "admin/api_answers.h"
 

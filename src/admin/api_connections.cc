@@ -1,4 +1,4 @@
-// /api/v1/connections: who is connected, and the end of one of them.
+// /api/v1/connections: lists client connections, and ends one.
 #include <fmt/format.h>
 
 #include <charconv>
@@ -18,7 +18,7 @@ using Facts = std::vector<gate::ConnectionFacts>;
 
 constexpr std::size_t limit_max = 100'000;
 
-// A connection is named by its worker and its place there; a name is never used again while the router runs.
+// The name consists of the worker and the connection's handle; it is not reused while the router runs.
 std::string name_of(std::size_t worker, base::Handle handle) {
   return fmt::format("{}-{}-{}", worker, handle.slot, handle.generation);
 }
@@ -115,7 +115,7 @@ void add_connection_api(Server& server, const Sources& sources) {
   server.add("/api/v1/connections", [&](const Request& request, Respond respond) {
     const auto filter = read_filter(request.query);
     if (!filter) return respond(filter.error());
-    // One more than wanted, to know whether there are more.
+    // Request one more than wanted, to know whether there are more.
     gate::ConnectionFilter wider = *filter;
     wider.limit += 1;
     ask_workers<Facts>(

@@ -1,4 +1,4 @@
-// /api/v1/drains, for operators and, on a listener of its own, for endpoints.
+// /api/v1/drains, for operators and, on a separate listener, for endpoints.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -23,8 +23,8 @@ bool same_host(base::Address a, const base::Address& b) {
   return a == b;
 }
 
-// "HOST:PORT", which may be an endpoint of several backends, or "backend/name", where either may hold a slash; "" for
-// every endpoint at the caller's address.
+// "HOST:PORT", which may be an endpoint of several backends; or "backend/name", where either may contain a slash; or ""
+// for every endpoint at the caller's address.
 struct Question {
   std::string endpoint;
   DrainOptions options;
@@ -50,11 +50,10 @@ std::expected<Question, Answer> read_question(const Request& request, bool by_en
   question.options.by_address = endpoint == nullptr;
   if (endpoint == nullptr && by_endpoint) return question;
   if (endpoint == nullptr) {
-    return std::unexpected(
-        error_answer(400, "which endpoint is to be drained?", R"(send {"endpoint": "10.1.0.5:8080"})"));
+    return std::unexpected(error_answer(400, "`endpoint` is missing", R"(send {"endpoint": "10.1.0.5:8080"})"));
   }
   if (!endpoint->is_text() || endpoint->text.empty()) {
-    return std::unexpected(error_answer(400, "`endpoint` is no name", "give HOST:PORT or backend/name"));
+    return std::unexpected(error_answer(400, "`endpoint` is not a name", "give HOST:PORT or backend/name"));
   }
   question.endpoint = endpoint->text;
   question.options.by_address = base::Address::parse(question.endpoint).has_value();
@@ -71,7 +70,7 @@ std::vector<EndpointPlace> listed_places(const control::Roster& roster, const Qu
   return places;
 }
 
-// Those that the provider lists no more, but that have work.
+// Endpoints that left the configuration but still have work.
 std::vector<EndpointPlace> places_that_left(const EndpointSums& sums, const Question& question) {
   std::vector<EndpointPlace> places;
   for (const BackendSum& sum : sums.backends) {
@@ -84,7 +83,7 @@ std::vector<EndpointPlace> places_that_left(const EndpointSums& sums, const Ques
   return places;
 }
 
-// How long a caller wants to wait; zero if he does not say.
+// How long the caller wants to wait; zero if not given.
 std::expected<base::Duration, Answer> read_wait(const Request& request) {
   const auto text = query_value(request.query, "wait");
   if (!text) return base::Duration::zero();
@@ -103,7 +102,7 @@ Answer report_answer(const DrainReport& report, int status) {
 }
 
 Answer no_drain() {
-  return error_answer(404, "there is no such drain; it may have been forgotten", "POST /api/v1/drains asks for one");
+  return error_answer(404, "there is no such drain; it may have expired", "POST /api/v1/drains starts one");
 }
 
 class DrainApi {
@@ -162,7 +161,7 @@ class DrainApi {
   void begin(const std::vector<EndpointPlace>& places, const DrainOptions& options, base::Duration wait,
              Respond respond) const {
     const auto asked = drains_->ask(places, options);
-    if (!asked) return respond(error_answer(503, "there are as many drains as may be", "ask again in a while"));
+    if (!asked) return respond(error_answer(503, "too many drains are in progress", "try again later"));
     answer(asked->id, wait, asked->joined ? 200 : 201, std::move(respond));
   }
   bool may_see(const Request& request) const {

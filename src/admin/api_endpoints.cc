@@ -90,7 +90,7 @@ Answer endpoint_answer(const EndpointSums& sums, std::string_view backend, std::
   return refusal_answer(control::RosterRefusal::no_endpoint);
 }
 
-// What a body asks for; each may be missing.
+// The settings in a body; each may be missing.
 struct Wanted {
   std::optional<std::string> name;
   std::optional<Wish> wish;
@@ -113,7 +113,7 @@ std::expected<Wanted, Answer> read_wanted(std::string_view body, std::span<const
   if (const JsonValue* const wish = object->find("wish")) {
     const auto found = std::ranges::find(lifecycle::wish_names, wish->text);
     if (!wish->is_text() || found == std::end(lifecycle::wish_names)) {
-      return std::unexpected(error_answer(400, "`wish` is not one that there is", "give ready, drain or maint"));
+      return std::unexpected(error_answer(400, "`wish` is unknown", "give ready, drain or maint"));
     }
     wanted.wish = static_cast<Wish>(found - std::begin(lifecycle::wish_names));
   }
@@ -161,7 +161,7 @@ void add_endpoint_api(Server& server, const Sources& sources) {
     shared->ask([respond = std::move(respond)](const auto& sums) mutable { respond(endpoints_answer(sums)); });
   });
 
-  // The endpoint as all workers see it behind the change: they get the question behind it.
+  // The question follows the change through the workers' mailboxes, so the answer shows the endpoint after the change.
   const auto answer_with = [shared](std::string backend, std::string name, int status, Respond respond) {
     shared->ask([backend = std::move(backend), name = std::move(name), status, respond = std::move(respond)](
                     const auto& sums) mutable { respond(endpoint_answer(sums, backend, name, status)); });
@@ -189,7 +189,7 @@ void add_endpoint_api(Server& server, const Sources& sources) {
           gate::InFlight sum;
           for (const auto& reply : replies) sum.add(reply.value_or(gate::InFlight{.sent = 1}));
           if (sum.total() > 0) {
-            return respond(error_answer(409, "the endpoint still has work", "wait for a drain of it, or give it time"));
+            return respond(error_answer(409, "the endpoint still has work", "drain it and wait, or try again later"));
           }
           const auto outcome = sources.roster->remove(backend, name);
           if (!outcome) return respond(refusal_answer(outcome.error()));

@@ -1,5 +1,5 @@
-// Asks all workers the same question by message and waits for the answers, but not for ever. The question runs on each
-// worker's thread; everything else on the admin thread, so that no worker ever renders a page.
+// Asks all workers the same question by message and waits for the answers, with a deadline. The question runs on each
+// worker's thread; everything else runs on the admin thread, so that no worker ever renders a page.
 #pragma once
 
 #include <functional>
@@ -15,7 +15,7 @@
 namespace ebb::admin {
 
 template <class Reply>
-using Replies = std::vector<std::optional<Reply>>;  // by worker; empty: silent
+using Replies = std::vector<std::optional<Reply>>;  // by worker; empty: no answer
 
 template <class Reply>
 class Asking {
@@ -45,7 +45,7 @@ class Asking {
   Done done_;
 };
 
-// Shared by the workers' tasks and the deadline: whichever comes last ends its life.
+// Shared by the workers' tasks and the deadline; the last of them frees it.
 template <class Reply>
 void ask_workers(const Sources& sources, const std::shared_ptr<serve::Door>& door, serve::Alarms& alarms,
                  base::Duration timeout, std::function<Reply(std::size_t worker)> question,

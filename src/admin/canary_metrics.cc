@@ -11,7 +11,7 @@ using canary::LegFacts;
 using canary::Truth;
 using observe::MetricWriter;
 
-// All legs that ask for one host, as OpenShift's canary has only one.
+// All legs to one host; OpenShift's canary has only one host.
 struct Host {
   bool probed = false;
   bool reachable = true;  // by the last probe of each leg
@@ -78,7 +78,7 @@ void write_conditions(MetricWriter& out, const canary::ProberFacts& facts) {
   }
 }
 
-// Faults that a leg never had have no series: there are 22 of them.
+// Faults that a leg never had get no series: there are 22 faults.
 void write_probes(MetricWriter& out, const canary::ProberFacts& facts) {
   out.counter("ebbgate_canary_probes", "Probes by what was wrong with them; none: they were good.");
   for (const LegFacts& leg : facts.legs) {

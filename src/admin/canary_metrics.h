@@ -1,5 +1,5 @@
-// The canary in the exposition: under OpenShift's names for dashboards and alerts that know those, and under ours, leg
-// by leg. docs/canary.md lists them; a test holds the two together.
+// The canary's metrics: under OpenShift's names, for existing dashboards and alerts, and under our own names for each
+// leg. docs/canary.md lists them; a test compares the two.
 #pragma once
 
 #include "canary/prober.h"

@@ -1,5 +1,5 @@
-// Lines of the runtime socket, taken apart: commands between `;`, words between spaces. A backslash takes the meaning
-// from the character behind it, as in HAProxy's dialect. Pure.
+// Splits lines of the runtime socket: commands at `;`, words at spaces. A backslash makes the next character literal,
+// as in HAProxy. Pure.
 #pragma once
 
 #include <string>
@@ -8,9 +8,9 @@
 
 namespace ebb::admin {
 
-inline constexpr std::size_t words_max = 64;  // of one command; what is beyond them is left out
+inline constexpr std::size_t words_max = 64;  // of one command; further words are dropped
 
-// Views into the line, without white space around them. An empty part is an empty command, the last one too.
+// Views into the line, without surrounding white space. An empty part is an empty command, also at the end.
 std::vector<std::string_view> split_commands(std::string_view line);
 
 std::vector<std::string> split_words(std::string_view command);

@@ -19,7 +19,7 @@ void CommandSession::refill(base::Chain&) {
 bool CommandSession::finish_input(base::Chain&) {
   finished_ = true;
   if (stage_ != Stage::reading) return true;
-  // A last line needs no line feed.
+  // The last line needs no line feed.
   if (input_.empty()) return false;
   if (!input_.ends_with('\n')) input_ += '\n';
   read_line();
@@ -50,7 +50,7 @@ void CommandSession::read_line() {
 
 void CommandSession::go_on() {
   if (commands_.empty()) {
-    // Without a prompt there is one line; those that came with it are not thrown away.
+    // Without a prompt the session takes one line, and the lines that arrived with it.
     const bool more = input_.find('\n') != std::string::npos;
     const bool last = !more && (!prompt_ || finished_);
     stage_ = last ? Stage::over : Stage::reading;
@@ -68,7 +68,7 @@ void CommandSession::run_next() {
     stage_ = Stage::over;
     return commands_.clear();
   }
-  // By way of the mailbox, so that a long chain of commands does not pile up on the stack.
+  // Through the mailbox, so that a long chain of commands does not grow the stack.
   Reply reply = [this, way_back = way_back_, serial = serial_](CommandReply said) {
     way_back.post([this, serial, said = std::move(said)](base::Chain& out) {
       if (stage_ == Stage::running && serial_ == serial) take_reply(said, out);
@@ -106,7 +106,7 @@ std::string CommandSession::severity_text(SeverityForm form, Severity severity) 
   return "";
 }
 
-// Every reply is followed by one line feed, which ends it for scripts, and in prompt mode by the prompt.
+// One line feed after every reply, which ends it for scripts; then the prompt in prompt mode.
 void CommandSession::take_reply(const CommandReply& reply, base::Chain& out) {
   out.append(blocks_, severity_text(severity_, reply.severity) + reply.text + (prompt_ ? "\n> " : "\n"));
   stage_ = Stage::replying;

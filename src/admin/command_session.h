@@ -1,10 +1,10 @@
-// One connection of the runtime socket: lines to commands, replies to bytes, as HAProxy does it; sockets and time are
-// for serve/server.
+// One connection of the runtime socket: lines to commands, replies to bytes, as in HAProxy; serve/server provides
+// sockets and time.
 //
 //   one line, commands separated by `;` -> a reply for each, then the end
 //   after `prompt`: line after line, each reply followed by "\n> ", until `quit`
 //
-// What a command means is told by commands.h.
+// commands.h defines the commands.
 #pragma once
 
 #include <deque>
@@ -17,8 +17,8 @@
 
 namespace ebb::admin {
 
-// What a command says. Severities are HAProxy's, which are those of syslog: a client that asks for them (`set
-// severity-output`) can tell a refusal from an answer.
+// A command's reply. Severities are HAProxy's, which are syslog's: a client that requests them (`set severity-output`)
+// can tell an error from an answer.
 enum class Severity : std::uint8_t { none = 0, error = 3, warning = 4, info = 6 };
 struct CommandReply {
   CommandReply(std::string what, Severity how = Severity::none) : text(std::move(what)), severity(how) {}
@@ -30,7 +30,7 @@ struct CommandReply {
 inline CommandReply refusal(std::string text) { return {std::move(text), Severity::error}; }
 inline CommandReply success(std::string text) { return {std::move(text), Severity::info}; }
 
-// Replies at any later time, from any thread, once.
+// Replies once, at any later time, from any thread.
 using Reply = std::move_only_function<void(CommandReply)>;
 using RunCommand = std::function<void(std::string_view command, Reply reply)>;
 
@@ -40,7 +40,7 @@ class CommandSession final : public serve::Protocol {
   static constexpr serve::Budget budget{.connections = 64};
   static constexpr serve::TimeLimits time_limits{.first = std::chrono::seconds{10},
                                                  .request = std::chrono::minutes{10},  // after `prompt`
-                                                 .work = std::chrono::hours{24},       // `wait` may be asked to
+                                                 .work = std::chrono::hours{24},       // for long `wait` commands
                                                  .write = std::chrono::seconds{10},
                                                  .part = base::Duration::zero()};
 
@@ -54,13 +54,13 @@ class CommandSession final : public serve::Protocol {
   void leave(base::Chain&) override { finished_ = true; }
   Waiting waiting() const override;
   std::uint64_t turn() const override { return serial_; }
-  // Where the client runs ahead of the replies, the kernel keeps the rest.
+  // If the client sends faster than the replies leave, the rest waits in the kernel.
   bool listens(bool) const override { return input_.size() <= line_bytes_max; }
 
  private:
   // reading -> running -> replying -> running or reading ... -> over
   //
-  // replying: the peer has yet to read a reply; no other is made meanwhile.
+  // replying: the peer has not read the reply yet; no other command runs meanwhile.
   enum class Stage : std::uint8_t { reading, running, replying, over };
   enum class SeverityForm : std::uint8_t { none, number, string };
 
@@ -68,7 +68,7 @@ class CommandSession final : public serve::Protocol {
   void go_on();
   void run_next();
   void take_reply(const CommandReply& reply, base::Chain& out);
-  // Commands that change the connection itself.
+  // Runs commands that change the connection itself.
   std::optional<CommandReply> run_here(std::string_view command);
   static std::string severity_text(SeverityForm form, Severity severity);
 
@@ -77,8 +77,8 @@ class CommandSession final : public serve::Protocol {
   const serve::WayBack way_back_;
   Stage stage_ = Stage::reading;
   std::string input_;
-  std::deque<std::string> commands_;  // of the line that is being worked through
-  std::uint32_t serial_ = 0;          // of the command that runs: only its reply counts
+  std::deque<std::string> commands_;  // of the current line
+  std::uint32_t serial_ = 0;          // of the running command: only its reply counts
   bool prompt_ = false;
   SeverityForm severity_ = SeverityForm::none;
   bool finished_ = false;  // the peer sends no more

@@ -49,7 +49,7 @@ std::optional<Number> number_of(std::string_view text) {
 
 }  // namespace
 
-// In the order of the alphabet, as `help` lists them.
+// Sorted alphabetically, as `help` lists them.
 constexpr Commands::Entry Commands::entries[] = {
     {"add server", "add server <bk>/<srv>", "create a new server", &Commands::add_server},
     {"del server", "del server <bk>/<srv>", "remove a server that is in maintenance and unused", &Commands::del_server},
@@ -81,7 +81,7 @@ constexpr Commands::Entry Commands::entries[] = {
 
 void Commands::run(std::string_view command, Reply reply) {
   const std::vector<std::string> words = split_words(command);
-  // Word by word: a blank that was escaped is part of a word and separates none.
+  // Word by word: an escaped blank is part of a word.
   for (const Entry& entry : entries) {
     const std::vector<std::string> named = split_words(entry.words);
     if (std::ranges::mismatch(named, words).in1 != named.end()) continue;
@@ -123,7 +123,7 @@ void Commands::with_scene(std::move_only_function<void(const RuntimeScene&)> use
   });
 }
 
-// Names may hold a slash; the first split that names something counts.
+// Names may contain a slash: take the first split that names an endpoint.
 bool Commands::find(Words words, Place& place, Reply& reply, std::string_view end) const {
   const std::string_view text = words.empty() ? std::string_view() : words[0];
   const auto refuse = [&](std::string_view with) {
@@ -156,7 +156,7 @@ void Commands::show_backend(Words, Reply reply) {
   with_scene([reply = std::move(reply)](const RuntimeScene& scene) mutable { reply(backend_names(scene)); });
 }
 
-// "show stat [<iid|proxy> <type> <sid>]": types are bits, 1 frontends, 2 backends, 4 servers; -1 is all of them.
+// "show stat [<iid|proxy> <type> <sid>]": types are bits, 1 frontends, 2 backends, 4 servers; -1 means all.
 void Commands::show_stat(Words words, Reply reply) {
   std::vector<std::string> chosen(words.begin(), words.end());
   std::erase_if(chosen, [](const std::string& word) {
@@ -234,7 +234,7 @@ void Commands::set_weight(Words words, Reply reply) {
   if (find(words, place, reply)) set_weight_to(place, words.size() > 1 ? words[1] : "", std::move(reply));
 }
 
-// "5", or "50%" of the initial one.
+// "5", or "50%" of the initial weight.
 void Commands::set_weight_to(const Place& place, std::string_view text, Reply reply) {
   if (text.empty()) return reply(refusal("Require <weight> or <weight%>.\n"));
   const bool relative = text.ends_with('%');
@@ -252,7 +252,7 @@ void Commands::set_weight_to(const Place& place, std::string_view text, Reply re
   reply(outcome ? "" : refusal(std::string(complaint(outcome.error()))));
 }
 
-// HAProxy's maxconn: work under way, of all workers. 0: as much as comes.
+// HAProxy's maxconn: concurrent work of all workers. 0: no limit.
 void Commands::set_maxconn_server(Words words, Reply reply) {
   Place place;
   if (!find(words, place, reply)) return;

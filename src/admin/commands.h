@@ -1,5 +1,5 @@
-// The commands of the runtime socket: HAProxy's words, and its answers to the letter where a script may look for them.
-// Owned by the handlers of the server, on the admin thread.
+// The commands of the runtime socket: HAProxy's commands, with its exact answers where scripts may parse them. Owned by
+// the server's handlers, on the admin thread.
 #pragma once
 
 #include <memory>
@@ -22,7 +22,7 @@ class Commands {
   void run(std::string_view command, Reply reply);
 
  private:
-  using Words = std::span<const std::string>;  // behind those that name the command
+  using Words = std::span<const std::string>;  // after those of the command's name
   using Run = void (Commands::*)(Words, Reply);
   struct Entry {
     std::string_view words;
@@ -31,7 +31,7 @@ class Commands {
     Run run;
   };
   static const Entry entries[];
-  static constexpr std::size_t sessions_max = 100'000;  // shown of one worker
+  static constexpr std::size_t sessions_max = 100'000;  // shown per worker
 
   struct Place {
     std::string backend;
@@ -40,7 +40,7 @@ class Commands {
 
   static std::string help_lines(std::string_view beginning);
   void with_scene(std::move_only_function<void(const RuntimeScene&)> use);
-  // Replies with HAProxy's complaint if there is none. `end`: what complaints of this command end with.
+  // If the endpoint is missing, replies with HAProxy's error text. `end`: the end of this command's error texts.
   bool find(Words words, Place& place, Reply& reply, std::string_view end = "\n") const;
 
   void show_info(Words words, Reply reply);
@@ -67,8 +67,8 @@ class Commands {
   void set_state(const Place& place, std::string_view state, Reply reply);
   void set_weight_to(const Place& place, std::string_view text, Reply reply);
   void set_address(const Place& place, Words words, Reply reply);
-  // "" if it can be removed, else why not.
-  // With the reason why it is not, or "", and with how much work was cut while it drained.
+  // Reports "" if the endpoint can be removed, else the reason;
+  // and how much work was cut while the endpoint drained.
   void look_removable(const Place& place, std::move_only_function<void(std::string, std::uint32_t)> then);
   void wait_removable(const Place& place, base::Instant deadline, Reply reply);
 

@@ -1,4 +1,4 @@
-// Commands that begin and end the lives of servers and sessions.
+// Commands that add and remove servers and end sessions.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -20,7 +20,7 @@ constexpr base::Duration look_again = std::chrono::milliseconds{20};
 constexpr std::string_view not_in_maintenance = "Only servers in maintenance mode can be deleted.";
 constexpr std::string_view still_used = "Server still has connections attached to it, cannot remove it.";
 
-// Milliseconds where no unit is given, as in HAProxy.
+// Milliseconds if there is no unit, as in HAProxy.
 std::optional<base::Duration> delay_of(const std::string& text) {
   std::int64_t milliseconds = 0;
   const auto parsed = std::from_chars(text.data(), text.data() + text.size(), milliseconds);
@@ -35,7 +35,7 @@ std::optional<base::Duration> delay_of(const std::string& text) {
   return *given;
 }
 
-// A session is named by its worker and its place there.
+// A session's name: its worker and its handle there.
 std::string session_id(std::size_t worker, base::Handle handle) {
   return fmt::format("0x{:x}{:08x}{:08x}", worker + 1, handle.generation, handle.slot);
 }
@@ -79,7 +79,7 @@ std::string session_line(std::size_t worker, const gate::ConnectionFacts& facts)
       exchange.response_bytes);
 }
 
-// "weight 5 maxconn 100": what is wrong with it, or nothing.
+// Reads "weight 5 maxconn 100"; returns the error, if any.
 std::optional<std::string> read_settings(std::span<const std::string> words, gate::ListedEndpoint& endpoint) {
   const auto read = [](const std::string& text, std::uint32_t& number) {
     const auto parsed = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -87,7 +87,7 @@ std::optional<std::string> read_settings(std::span<const std::string> words, gat
   };
   for (std::size_t i = 0; i < words.size(); ++i) {
     const std::string& key = words[i];
-    // What HAProxy would check and pool, every backend here says in its configuration.
+    // HAProxy's keywords for checks and pools: here the backend's configuration decides.
     if (key == "check" || key == "enabled" || key == "disabled") continue;
     if (i + 1 == words.size()) return fmt::format("'{}' expects an argument.\n", key);
     const std::string& value = words[++i];

@@ -7,7 +7,7 @@
 namespace ebb::admin {
 namespace {
 
-// Only from here, nothing inline, in no frame: a name that somebody else chose has no way to become a script.
+// Resources only from this server, no inline code, no frames: names that others chose cannot become scripts.
 constexpr std::string_view guards =
     "Content-Security-Policy: default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
     "img-src data:; form-action 'none'; base-uri 'none'; frame-ancestors 'none'\r\n"

@@ -1,4 +1,4 @@
-// `/` and the files that it loads. They hold nothing that needs a token: what they show, the browser asks the API for.
+// `/` and the files that it loads. They contain no secrets: the browser fetches the data from the API.
 #pragma once
 
 #include "admin/server.h"

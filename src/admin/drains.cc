@@ -36,7 +36,7 @@ std::string Drains::same_drain(const std::vector<EndpointPlace>& places) const {
 std::optional<Drains::Asked> Drains::ask(const std::vector<EndpointPlace>& places, const DrainOptions& options) {
   for (const EndpointPlace& place : places) {
     const auto listed = sources_.roster->find(place.backend, place.endpoint.name);
-    if (!listed || listed->identity != place.endpoint.identity) continue;  // it left: nothing new goes there
+    if (!listed || listed->identity != place.endpoint.identity) continue;  // removed: gets no new work
     if (options.serve_if_last) {
       sources_.roster->set_leaving(place.backend, place.endpoint.name, true);
     } else if (listed->wish == Wish::ready) {
@@ -47,7 +47,7 @@ std::optional<Drains::Asked> Drains::ask(const std::vector<EndpointPlace>& place
   make_room();
   if (drains_.size() >= drains_max) return std::nullopt;
 
-  // Not used again by a process that comes after this one.
+  // Unique also across restarts.
   const auto second = std::chrono::duration_cast<std::chrono::seconds>(server_.now().time_since_epoch()).count();
   std::string id = fmt::format("{:x}-{}", second, ++started_);
   Drain& drain = drains_[id];
@@ -63,7 +63,7 @@ std::optional<Drains::Asked> Drains::ask(const std::vector<EndpointPlace>& place
   return Asked{std::move(id), false};
 }
 
-// The oldest that nobody waits for gives way.
+// Drops the oldest drain without waiting callers.
 void Drains::make_room() {
   if (drains_.size() < drains_max) return;
   auto oldest = drains_.end();
@@ -90,7 +90,7 @@ bool Drains::end(const std::string& id) {
   return true;
 }
 
-// Workers hear of it behind the change of the list, which was sent before.
+// Workers get this after the list's change, which was sent before.
 void Drains::watch(std::uint64_t identity) {
   if (!watched_.emplace(identity, sources_.workers).second) return;
   for (std::size_t worker = 0; worker < sources_.workers; ++worker) {
@@ -122,7 +122,7 @@ void Drains::confirm(const std::string& id) {
     if (found == nullptr) return;
     found->looking = false;
     if (found->state != DrainState::draining) return;
-    // Nothing uses it for this moment only, if new work goes to it.
+    // The endpoint is unused only at this moment if it gets new work.
     if (ready_again(*found)) return settle(id, *found, DrainState::ended, silent);
     if (!busy) return settle(id, *found, DrainState::drained, silent);
     for (const DrainedEndpoint& endpoint : found->endpoints) watch(endpoint.identity);
@@ -195,7 +195,7 @@ bool Drains::wait(const std::string& id, base::Duration most, Done done) {
     return true;
   }
   look(id, [this, id, most, done = std::move(done)](Drain* found, std::size_t silent, bool busy) mutable {
-    if (found == nullptr) return done({.id = id, .state = DrainState::ended});  // forgotten meanwhile
+    if (found == nullptr) return done({.id = id, .state = DrainState::ended});  // dropped meanwhile
     if (found->state != DrainState::ended && ready_again(*found)) settle(id, *found, DrainState::ended, silent);
     if (found->state == DrainState::drained && busy) {
       note_work_again(*found);
@@ -225,7 +225,7 @@ std::unordered_set<base::Address, Drains::AddressHash> Drains::served() const {
   return served;
 }
 
-// By another way than end(): the runtime socket, or the provider; under another name too, if an address is drained.
+// Ready again without end(): by the runtime socket or the provider, or under another name if an address is drained.
 bool Drains::ready_again(const Drain& drain, const std::unordered_set<base::Address, AddressHash>& served) const {
   return std::ranges::any_of(drain.endpoints, [&](const DrainedEndpoint& endpoint) {
     if (drain.options.by_address && served.contains(endpoint.address)) return true;
@@ -243,7 +243,7 @@ DrainReport Drains::report(const std::string& id, const Drain& drain, std::size_
           .workers_silent = silent};
 }
 
-// One look for all of them.
+// One look for all drains.
 void Drains::list(std::move_only_function<void(std::vector<DrainReport>)> done) {
   const auto served_now = served();
   std::vector<std::uint64_t> identities;
@@ -276,7 +276,7 @@ void Drains::list(std::move_only_function<void(std::vector<DrainReport>)> done) 
         }
         busy += endpoint.in_flight.total();
       }
-      // A worker that has not said so may have some.
+      // A worker that has not answered may have work.
       if (drain->state == DrainState::drained && (busy > 0 || silent > 0)) note_work_again(*drain);
       all.push_back(report(id, *drain, silent));
     }

@@ -1,9 +1,9 @@
-// Drains and their receipts. A drain takes new work away from endpoints and is over when every worker has said that
-// nothing uses them any more, confirmed by a second look at all workers: one may have got work while another was
-// still busy. Endpoints that are to serve on if nothing else does may get work again after that; so each answer about
-// a drained one is preceded by another look.
+// Drains and their receipts. A drain takes new work away from endpoints. It is complete when every worker has reported
+// that the endpoints are unused, and a second look at all workers confirms it: a worker may have got work while another
+// was still busy. Endpoints with serve_if_last may get work again later, so another look precedes every answer about a
+// drained endpoint.
 //
-//   draining <-> drained        ended: made ready again, by whomever
+//   draining <-> drained        ended: made ready again, in any way
 //
 // Owned by the handlers that use it, on the admin thread.
 #pragma once
@@ -46,12 +46,12 @@ struct DrainReport {
   base::WallTime asked_at;
   std::optional<base::WallTime> drained_at;
   std::vector<DrainedEndpoint> endpoints;
-  std::size_t workers_silent = 0;  // did not answer in time, so that nothing is known of them
+  std::size_t workers_silent = 0;  // did not answer in time: their work is unknown
 };
 
 struct DrainOptions {
-  bool serve_if_last = true;  // else the endpoint gets nothing, also if nothing else serves
-  bool by_address = false;    // what is drained is an address, whatever the endpoints at it are called
+  bool serve_if_last = true;  // else the endpoint gets no work even if no other serves
+  bool by_address = false;    // drains an address, whatever its endpoints are called
 };
 
 class Drains {
@@ -64,15 +64,16 @@ class Drains {
 
   struct Asked {
     std::string id;
-    bool joined = false;  // these endpoints were being drained already
+    bool joined = false;  // a drain of these endpoints was already running
   };
-  // The places may also be of endpoints that have left and have work. Nothing: there are as many drains as may be.
+  // The places may include endpoints that left the configuration and still have work. Empty if there are too many
+  // drains.
   std::optional<Asked> ask(const std::vector<EndpointPlace>& places, const DrainOptions& options);
-  // The endpoints are ready again.
+  // Makes the endpoints ready again.
   bool end(const std::string& id);
 
   using Done = std::move_only_function<void(DrainReport)>;
-  // Reports when it is drained or ended, at the latest after `most`. False: there is no such drain.
+  // Reports when the drain is drained or ended, at the latest after `most`. False if there is no such drain.
   bool wait(const std::string& id, base::Duration most, Done done);
   void list(std::move_only_function<void(std::vector<DrainReport>)> done);
   const std::vector<DrainedEndpoint>* endpoints(const std::string& id) const;
@@ -83,7 +84,7 @@ class Drains {
     Done done;
   };
   struct Drain {
-    std::uint64_t number = 0;  // in the order of their beginnings
+    std::uint64_t number = 0;  // in the order of creation
     DrainOptions options;
     DrainState state = DrainState::draining;
     base::WallTime asked_at;
@@ -91,7 +92,7 @@ class Drains {
     std::vector<DrainedEndpoint> endpoints;
     std::map<std::uint64_t, Waiter> waiters;
     std::uint64_t waiters_ever = 0;
-    bool looking = false;  // a second look is under way
+    bool looking = false;  // a second look is in progress
   };
   struct AddressHash {
     std::size_t operator()(const base::Address& address) const { return address.hash(); }
@@ -104,7 +105,7 @@ class Drains {
   void watch(std::uint64_t identity);
   void on_idle(std::uint64_t identity);
   void confirm(const std::string& id);
-  // `drain` is null if it was forgotten meanwhile.
+  // `drain` is null if it was dropped meanwhile.
   void look(const std::string& id, std::move_only_function<void(Drain* drain, std::size_t silent, bool busy)> then);
   void note_work_again(Drain& drain);
   void settle(const std::string& id, Drain& drain, DrainState state, std::size_t silent);
@@ -118,7 +119,7 @@ class Drains {
   const Sources& sources_;
   Server& server_;
   std::map<std::string, Drain, std::less<>> drains_;
-  std::unordered_map<std::uint64_t, std::size_t> watched_;  // by identity: workers that have yet to tell
+  std::unordered_map<std::uint64_t, std::size_t> watched_;  // by identity: workers that have not reported yet
   std::uint64_t started_ = 0;
 };
 

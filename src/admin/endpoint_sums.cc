@@ -9,7 +9,7 @@ namespace {
 using gate::EndpointFacts;
 using lifecycle::Health;
 
-// The worst that any worker holds for true is told.
+// The report shows the worst health that any worker sees.
 int badness(Health health) {
   switch (health) {
     case Health::up: return 0;

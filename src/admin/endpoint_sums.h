@@ -1,4 +1,4 @@
-// What all workers know of the endpoints, added up, in the order of the configuration. Pure.
+// The endpoints' state summed over all workers, in the order of the configuration. Pure.
 #pragma once
 
 #include <span>
@@ -12,15 +12,15 @@ namespace ebb::admin {
 
 struct BackendSum {
   gate::BackendFacts facts;
-  std::vector<gate::EndpointFacts> endpoints;  // as listed; behind them those that left but have work
+  std::vector<gate::EndpointFacts> endpoints;  // as listed; then those that left but still have work
 };
 
 struct EndpointSums {
   std::vector<BackendSum> backends;
-  std::size_t workers_silent = 0;  // did not answer in time: their work is not in the sums
+  std::size_t workers_silent = 0;  // did not answer in time: the sums lack their work
 };
 
-// The lists say what there is; a worker that is silent, or has not heard of an endpoint yet, adds nothing to it.
+// The lists define the endpoints; a worker that is silent, or does not know an endpoint yet, adds nothing.
 std::vector<BackendSum> sum_up(std::span<const control::SharedEndpointList> lists,
                                const Replies<std::vector<gate::EndpointFacts>>& endpoints,
                                const Replies<std::vector<gate::BackendFacts>>& backends);

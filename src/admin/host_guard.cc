@@ -8,7 +8,7 @@
 namespace ebb::admin {
 namespace {
 
-// Without the port; the colons of an IPv6 address are inside its brackets.
+// Strips the port; the colons of an IPv6 address are inside its brackets.
 std::string_view host_of(std::string_view authority) {
   const std::size_t bracket = authority.rfind(']');
   const std::size_t colon = authority.rfind(':');
@@ -24,7 +24,7 @@ bool means_this_machine(std::string_view authority, const base::Address& listeni
   const auto literal = base::Address::parse(std::string(host) + ":0");
   if (literal) return literal->is_loopback() || literal->host_text() == listening.host_text();
   if (host.ends_with('.')) host.remove_suffix(1);
-  // RFC 6761 6.3: localhost and the names below it are never asked of a DNS server.
+  // RFC 6761 6.3: localhost and names below it are never sent to a DNS server.
   constexpr std::string_view suffix = ".localhost";
   if (host.size() > suffix.size()) host = host.substr(host.size() - suffix.size());
   return wire::equals_ignoring_case(host, "localhost") || wire::equals_ignoring_case(host, suffix);

@@ -34,7 +34,7 @@ bool HttpSession::finish_input(base::Chain&) {
   return state_ == State::working || state_ == State::answered;
 }
 
-// Half a request deserves to hear why; silence does not (RFC 9110 15.5.9).
+// An incomplete request gets an answer; a silent connection does not (RFC 9110 15.5.9).
 void HttpSession::give_up(base::Chain& out) {
   if (!input_.empty()) refuse(408, "the request did not arrive in time", out);
 }
@@ -69,24 +69,24 @@ void HttpSession::read_request(base::Chain& out) {
   const Denial denial = deny(desk_.access, head);
   if (denial.status != 0) return refuse(denial.status, denial.words, out);
   if (in_reserve_ && !asks_for_health(head.path)) {
-    return refuse(503, "as many requests as may are being served; try again later", out);
+    return refuse(503, "too many requests are in progress; try again later", out);
   }
   if (await_body(parsed.consumed, out)) return;
   const std::size_t size = parsed.consumed + static_cast<std::size_t>(head.content_length);
   serve(parsed.consumed);
-  // Behind serve(), which reads views into it. What is left waits.
+  // After serve(), which reads views into the input. Later requests wait.
   input_.erase(0, size);
 }
 
-// True: it is not there yet, or never will be.
+// True if the body is incomplete or was refused.
 bool HttpSession::await_body(std::size_t head_bytes, base::Chain& out) {
   const wire::RequestHead& head = desk_.head;
   if (head.framing == wire::Framing::chunked) {
-    refuse(411, "say how long the body is: a field Content-Length is needed", out);
+    refuse(411, "the request needs a Content-Length field", out);
     return true;
   }
   if (head.content_length > desk_.limits.body_bytes) {
-    refuse(413, "no page takes so large a body", out);
+    refuse(413, "the body is too large for any page", out);
     return true;
   }
   const bool first_look = awaited_ == 0;
@@ -96,7 +96,7 @@ bool HttpSession::await_body(std::size_t head_bytes, base::Chain& out) {
   return true;
 }
 
-// Answers come by way of the mailbox, never from inside dispatch(): pipelined requests do not pile up on the stack.
+// Answers come through the mailbox, never from inside dispatch(): pipelined requests do not grow the stack.
 void HttpSession::serve(std::size_t head_bytes) {
   const wire::RequestHead& head = desk_.head;
   state_ = State::working;
@@ -123,7 +123,7 @@ Respond HttpSession::respond() {
   };
 }
 
-// What is no request that we serve: said, and no more is read as a request.
+// Answers an invalid request; reads no further requests.
 void HttpSession::refuse(int status, std::string_view words, base::Chain& out) {
   keep_alive_ = false;
   Answer refusal = plain_answer(status, words);

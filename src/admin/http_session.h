@@ -1,9 +1,9 @@
-// The API on one connection of the admin server, one request at a time; sockets and time are for serve/server.
+// The API on one connection of the admin server, one request at a time; serve/server provides sockets and time.
 //
 //   reading ──▶ working ──▶ answered ──▶ reading ...      or, behind the last answer, over
 //      └─ refused ─────────────▲
 //
-// `answered`: the answer has yet to leave; until then no further request is read.
+// `answered`: the answer has not left yet; the session reads no further request until then.
 #pragma once
 
 #include <memory>
@@ -25,16 +25,16 @@ struct Limits {
   base::Duration request = std::chrono::seconds{10};  // from accept, or the last answer, to the end of a request
   base::Duration serve = std::chrono::seconds{90};    // from a request to its answer: some wait for a drain
   base::Duration answer = std::chrono::seconds{10};   // until an answer has reached the kernel
-  base::Duration linger = std::chrono::seconds{1};    // for the client to take the last answer
+  base::Duration linger = std::chrono::seconds{1};    // for the client to read the last answer
 };
 
-// One for all connections of a listener, on the server's thread: heads are large.
+// Shared by all connections of a listener, on the server's thread: heads are large.
 struct HttpDesk {
   const Access access;
   Router& router;
   const Limits& limits;
   reactor::Reactor& reactor;
-  wire::RequestHead head{};  // of the request that is being read
+  wire::RequestHead head{};  // of the current request
   wire::ResponseHead response{};
 };
 
@@ -68,9 +68,9 @@ class HttpSession final : public serve::Protocol {
   const bool in_reserve_;
   const serve::WayBack way_back_;
   State state_ = State::reading;
-  std::string input_;           // a request that is not complete yet, and those that wait for their turn
-  std::size_t awaited_ = 0;     // so long must the input be before it is worth reading again
-  std::uint32_t exchange_ = 0;  // which request is being served: a late answer to another one is dropped
+  std::string input_;           // an incomplete request, and later requests
+  std::size_t awaited_ = 0;     // parse again only with this much input
+  std::uint32_t exchange_ = 0;  // number of the current request: late answers to others are dropped
   bool keep_alive_ = true;
   bool head_only_ = false;
   std::uint8_t minor_ = 1;

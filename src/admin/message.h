@@ -1,4 +1,4 @@
-// What a page of the admin server is asked, and what it answers.
+// A request to a page of the admin server, and its answer.
 #pragma once
 
 #include <functional>
@@ -15,11 +15,11 @@ namespace ebb::admin {
 struct Request {
   wire::Method method = wire::Method::get;
   std::string_view path;                         // without the query
-  std::string_view query;                        // behind the question mark
-  std::string_view accept = {};                  // of the field of that name
-  std::string_view body = {};                    // whole
-  base::Address peer = {};                       // who asks
-  std::span<const std::string> parameters = {};  // what stood in the place of each {} of the path, decoded
+  std::string_view query;                        // after the question mark
+  std::string_view accept = {};                  // the Accept field
+  std::string_view body = {};                    // complete
+  base::Address peer = {};                       // the client's address
+  std::span<const std::string> parameters = {};  // the text for each {} of the path, decoded
 };
 
 struct Answer {
@@ -29,8 +29,8 @@ struct Answer {
   std::string extra = {};  // further complete field lines, each with CRLF
 };
 
-// Takes the answer at any later time, from any thread; only the first one counts. When the server is gone, or the
-// client, nothing happens.
+// Takes the answer at any later time, from any thread; only the first counts. No effect if the server or the client is
+// gone.
 using Respond = std::move_only_function<void(Answer)>;
 using Handler = std::move_only_function<void(const Request&, Respond)>;
 

@@ -1,4 +1,4 @@
-// The description of the API that the router serves about itself, as OpenAPI 3.1.
+// The router's description of its own API, as OpenAPI 3.1.
 #pragma once
 
 #include <string_view>

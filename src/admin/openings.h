@@ -1,4 +1,4 @@
-// From the configuration of the admin listeners to what the server opens.
+// Turns the configuration of the admin listeners into the sockets that the server opens.
 #pragma once
 
 #include <expected>

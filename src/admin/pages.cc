@@ -35,7 +35,7 @@ Answer readiness_answer(const Readiness& readiness) {
           .body = fmt::format("{}: {}\n", readiness.ready ? "ready" : "not ready", readiness.reason)};
 }
 
-// `own`: what the admin server itself has counted.
+// `own`: the admin server's own counters.
 Answer metrics_answer(const Sources& sources, observe::MetricFormat format, const observe::Counters& own,
                       const Replies<observe::Counters>& replies) {
   observe::Counters sum = own;

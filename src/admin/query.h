@@ -7,10 +7,10 @@
 
 namespace ebb::admin {
 
-// %HH to bytes (RFC 3986 2.1); nothing if an escape is broken. In a query "+" stays a plus.
+// Decodes %HH (RFC 3986 2.1); empty result if an escape is broken. "+" in a query stays a plus.
 std::optional<std::string> decode_percent(std::string_view text);
 
-// The first value of that name in "a=1&b=2", decoded; nothing if there is none or it cannot be decoded.
+// The first value of that name in "a=1&b=2", decoded; empty result if missing or broken.
 std::optional<std::string> query_value(std::string_view query, std::string_view name);
 
 }  // namespace ebb::admin

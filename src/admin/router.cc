@@ -30,8 +30,8 @@ std::string_view cut_segment(std::string_view& path) {
   return segment;
 }
 
-// What stands for the braces; nothing if the path is another one. A segment is decoded after the path was cut, so that
-// a name may hold a slash as %2F.
+// The texts for the braces; empty result if the path does not match. Segments are decoded after the split, so a name
+// may contain a slash as %2F.
 std::optional<std::vector<std::string>> match(std::string_view pattern, std::string_view path) {
   std::vector<std::string> parameters;
   while (pattern.starts_with('/') && path.starts_with('/')) {

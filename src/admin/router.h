@@ -1,5 +1,5 @@
-// Which handler answers which method and path. A path of the form /api/v1/backends/{backend} takes any segment in the
-// place of the braces.
+// Finds the handler for a method and path. A path of the form /api/v1/backends/{backend} matches any segment at the
+// braces.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ namespace ebb::admin {
 
 class Router {
  public:
-  // One handler for each method of a path; HEAD is answered like GET.
+  // One handler per method of a path; HEAD uses the handler of GET.
   void add(wire::Method method, std::string path, Handler handler);
   void dispatch(const Request& request, Respond respond);
 
@@ -29,7 +29,7 @@ class Router {
     std::string path;
     Handler handler;
   };
-  std::vector<Route> routes_;  // few: looked through from the first to the last
+  std::vector<Route> routes_;  // few: a linear search will do
 };
 
 // "<status> <reason>\n<words>\n"

@@ -29,7 +29,7 @@ bool takes_work(const EndpointFacts& facts) {
 
 struct Answers {
   std::uint64_t total = 0;
-  std::uint64_t by_class[6] = {};  // [0]: of no class
+  std::uint64_t by_class[6] = {};  // [0]: other statuses
 
   void count(std::uint16_t status, std::uint64_t times) {
     total += times;
@@ -69,7 +69,7 @@ StatRow frontend_row(const RuntimeScene& scene, std::size_t index) {
   return row;
 }
 
-// HAProxy counts in one number: from 0 to rise - 1 it is down, from there to rise + fall - 1 it is up.
+// HAProxy counts in one number: 0 to rise - 1 means down, rise to rise + fall - 1 means up.
 std::uint64_t check_health(const gate::CheckFacts& check) {
   using State = lifecycle::CheckLife::State;
   switch (check.state) {
@@ -176,7 +176,7 @@ std::uint32_t proxy_number(const RuntimeScene& scene, std::size_t backend) {
   return first_proxy + static_cast<std::uint32_t>(scene.listeners.size() + backend);
 }
 
-// Those of HAProxy that exporters know.
+// HAProxy's statuses that exporters know.
 std::string_view server_status(const EndpointFacts& facts) {
   if (facts.wish == Wish::maint || facts.membership == Membership::gone) return "MAINT";
   if (facts.health == Health::down) return "DOWN";
@@ -228,7 +228,7 @@ std::vector<InfoField> info_fields(const RuntimeScene& scene, const observe::Pro
       {61, "TotalBytesOut", "MGP", "u64", text(counters.client_bytes_out)},
       {62, "TotalSplicdedBytesOut", "MGP", "u64", text(counters.spliced_bytes)},
       {70, "Start_time_sec", "MDP", "u32", text(start)},
-      {1000, "SilentThreads", "MGP", "u32", text(scene.workers_silent)},  // ours: they are missing from all sums
+      {1000, "SilentThreads", "MGP", "u32", text(scene.workers_silent)},  // ours: workers missing from all sums
   };
 }
 
@@ -243,7 +243,7 @@ std::string servers_state(const RuntimeScene& scene, std::string_view backend) {
     if (!wanted(sum, backend)) continue;
     for (std::size_t j = 0; j < sum.endpoints.size(); ++j) {
       const EndpointFacts& facts = sum.endpoints[j];
-      // Bits and numbers of HAProxy: 1 forced maintenance, 8 forced drain; 0 stopped, 2 running.
+      // HAProxy's bits and numbers: 1 forced maintenance, 8 forced drain; 0 stopped, 2 running.
       const bool maint = facts.wish == Wish::maint || facts.membership == Membership::gone;
       const bool drain = facts.wish == Wish::drain || facts.membership == Membership::leaving;
       const bool stopped = maint || facts.health == Health::down;

@@ -1,4 +1,4 @@
-// What the runtime socket shows, in HAProxy's words: backends are proxies, endpoints are servers, listeners are
+// The output of the runtime socket in HAProxy's terms: backends are proxies, endpoints are servers, listeners are
 // frontends. Pure.
 #pragma once
 
@@ -30,14 +30,14 @@ struct RuntimeScene {
   std::string node;
 };
 
-// The numbers by which HAProxy names proxies: listeners first, from 2 on.
+// HAProxy's numbers of proxies: listeners first, from 2 on.
 std::uint32_t proxy_number(const RuntimeScene& scene, std::size_t backend);
 
 std::string_view server_status(const gate::EndpointFacts& facts);
 
 std::vector<StatRow> stat_rows(const RuntimeScene& scene);
 std::vector<InfoField> info_fields(const RuntimeScene& scene, const observe::ProcessFacts& process);
-// `backend` "": all of them.
+// `backend` "": all backends.
 std::string servers_state(const RuntimeScene& scene, std::string_view backend);
 std::string servers_conn(const RuntimeScene& scene, std::string_view backend);
 std::string backend_names(const RuntimeScene& scene);

@@ -10,11 +10,11 @@
 namespace ebb::admin {
 namespace {
 
-// Of all answers that wait for their readers. Near it, those that have waited for longest are closed (serve/server.cc);
-// beyond it nothing more is received until some have left.
+// Budget for all answers that wait for their readers. Near it, the server closes those that have waited longest
+// (serve/server.cc); above it, the server receives nothing until some have left.
 constexpr std::size_t answer_bytes_max = std::size_t{128} << 20;
 
-// Signals are for the main thread.
+// The main thread handles signals.
 std::thread start_without_signals(std::move_only_function<void()> body) {
   sigset_t all, before;
   sigfillset(&all);
@@ -100,7 +100,7 @@ void Server::read_book(observe::Claims& out) {
     return serve::Server::number_of(owner) == runtime_ ? ClaimKind::runtime : ClaimKind::admin;
   };
   const auto knows = [&known](const reactor::Holding& holding) {
-    if (holding.kind == reactor::Holding::Kind::listener) return true;  // they stay as long as the server
+    if (holding.kind == reactor::Holding::Kind::listener) return true;  // these stay as long as the server
     return std::ranges::any_of(
         known, [&holding](const auto& one) { return one.first == holding.owner && one.second == holding.socket; });
   };

@@ -1,9 +1,9 @@
-// The server for the operator, on a thread of its own: the data plane never waits for it. It speaks HTTP/1.1 to
-// operators and, on another listener, to endpoints that want to be drained; and the runtime dialect on a unix socket.
-// Owned by app. start() opens what was asked for; the destructor closes everything and joins the thread.
+// The operator's server, on its own thread: the data plane never waits for it. It speaks HTTP/1.1 to operators and, on
+// another listener, to endpoints that request their drain; and the runtime dialect on a unix socket. Owned by app.
+// start() opens the configured listeners; the destructor closes everything and joins the thread.
 //
 // Below: serve/server (sockets, budgets, deadlines). Next: http_session (bytes to requests), router (requests to
-// handlers), pages and api (what is answered); command_session (lines to commands).
+// handlers), pages and api (answers); command_session (lines to commands).
 #pragma once
 
 #include <memory>
@@ -34,7 +34,7 @@ class Server {
   Server& operator=(const Server&) = delete;
   ~Server();
 
-  // Before start(). Handlers and commands run on the admin thread.
+  // Call before start(). Handlers and commands run on the admin thread.
   void add(wire::Method method, std::string path, admin::Handler handler) {
     router_.add(method, std::move(path), std::move(handler));
   }
@@ -47,7 +47,7 @@ class Server {
 
   // False: `error` says why.
   bool start(const Openings& openings, std::string& error);
-  base::Address address() const { return address_; }  // with the port that was given for 0
+  base::Address address() const { return address_; }  // with the actual port for 0
   base::Address self_drain_address() const { return self_drain_address_; }
 
   // For handlers, after start().
@@ -73,8 +73,8 @@ class Server {
   RunCommand run_command_;
   std::unique_ptr<reactor::EpollReactor> reactor_;
   std::vector<std::unique_ptr<HttpDesk>> desks_;  // of the listeners
-  std::unique_ptr<serve::Server> serve_;          // behind the reactor, whose timers and blocks it uses
-  std::optional<std::uint32_t> runtime_;          // the number of that service
+  std::unique_ptr<serve::Server> serve_;          // after the reactor, whose timers and blocks it uses
+  std::optional<std::uint32_t> runtime_;          // the number of the service
   base::Address address_;
   base::Address self_drain_address_;
   std::thread thread_;

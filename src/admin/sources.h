@@ -1,4 +1,4 @@
-// What the admin pages are made of: the seam to the rest of the process. app fills it in; tests do so with fakes.
+// The data sources of the admin pages: the interface to the rest of the process. app fills it in; tests use fakes.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ namespace ebb::admin {
 
 struct Readiness {
   bool ready = false;
-  std::string reason;  // for people: "all 3 listeners are open", "draining"
+  std::string reason;  // for the operator: "all 3 listeners are open", "draining"
 };
 
 struct ConfigStatus {
@@ -35,23 +35,23 @@ struct ConfigStatus {
   std::uint64_t generation = 0;
   std::string digest;
   base::WallTime applied_at;
-  std::optional<Refusal> last_refusal;  // of a file that was not applied; kept until one is
+  std::optional<Refusal> last_refusal;  // of a file that was refused; kept until a file is applied
 };
 
-// All functions but those of a worker are called on the admin thread, must not block, and must be safe against the
-// threads that change what they read.
+// All functions but those of a worker run on the admin thread. They must not block, and must be safe against the
+// threads that change their data.
 struct Sources {
   std::size_t workers = 0;
   // Runs the task on that worker's thread, soon.
   std::function<void(std::size_t worker, std::move_only_function<void()> task)> post;
-  // A copy of that worker's counters with gauges filled in; called on that worker's thread. It may outlive the server
-  // by as long as a posted task does.
+  // A copy of that worker's counters with current gauges; called on that worker's thread. It may outlive the server by
+  // as long as a posted task does.
   std::function<observe::Counters(std::size_t worker)> counters;
   std::function<Readiness()> readiness;
   std::function<ConfigStatus()> config;
-  std::function<observe::AccessLog::Losses()> log_losses;              // empty: there is no access log
-  std::function<observe::AuditReport()> audit;                         // empty: there is none
-  std::function<std::shared_ptr<const canary::ProberFacts>()> canary;  // empty, or null: there is none
+  std::function<observe::AccessLog::Losses()> log_losses;              // empty: no access log
+  std::function<observe::AuditReport()> audit;                         // empty: no audit
+  std::function<std::shared_ptr<const canary::ProberFacts>()> canary;  // empty, or null: no canary
   control::Roster* roster = nullptr;
   // From here to when_idle: called on that worker's thread.
   std::function<std::vector<gate::ConnectionFacts>(std::size_t worker, const gate::ConnectionFilter&)> connections;
@@ -60,10 +60,10 @@ struct Sources {
   std::function<std::vector<gate::EndpointFacts>(std::size_t worker)> endpoints;
   std::function<std::vector<gate::BackendFacts>(std::size_t worker)> backends;
   std::function<gate::InFlight(std::size_t worker, std::uint64_t identity)> in_flight;
-  // Tells once, when nothing there uses the endpoint; at once if so.
+  // Reports once, when nothing on the worker uses the endpoint; at once if it is unused.
   std::function<void(std::size_t worker, std::uint64_t identity, std::move_only_function<void()> tell)> when_idle;
   const base::Labels* labels = nullptr;
-  std::function<std::vector<std::string>()> listeners;  // names, of the configuration that is served
+  std::function<std::vector<std::string>()> listeners;  // names, of the current configuration
   std::span<const std::string_view> client_states;      // names for Counters::client_connections
   std::span<const std::string_view> backend_states;
   std::span<const std::string_view> health_states;

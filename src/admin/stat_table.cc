@@ -52,7 +52,7 @@ std::string text_of(const StatValue& value) {
   return "";
 }
 
-// HAProxy puts quotes around what would break the line, and doubles quotes inside.
+// HAProxy quotes values that would break the line, and doubles quotes inside.
 void append_csv(std::string& out, const std::string& text) {
   if (text.find_first_of(",\"\n\r") == std::string::npos) {
     out += text;

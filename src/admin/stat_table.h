@@ -1,5 +1,5 @@
-// `show stat` and `show info` in HAProxy's forms: CSV, typed and JSON. The columns, their order, their tags and types
-// are those of HAProxy 2.6, so that exporters read ours; what we do not measure stays empty there.
+// `show stat` and `show info` in HAProxy's forms: CSV, typed and JSON. The columns, their order, tags and types are
+// those of HAProxy 2.6, so that exporters can read ours; columns without a measurement stay empty.
 #pragma once
 
 #include <array>

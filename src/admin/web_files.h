@@ -1,4 +1,4 @@
-// The dashboard: the files of web/, which tools/embed puts into the program when it is built.
+// The dashboard: the files of web/, which tools/embed compiles into the program.
 #pragma once
 
 #include <span>

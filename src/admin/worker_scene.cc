@@ -53,7 +53,7 @@ void SharedSums::begin() {
   });
 }
 
-// An answer leaves by way of the mailbox; the next one is made behind it.
+// Sends each answer through the mailbox before making the next.
 void SharedSums::serve_one(std::unique_ptr<Round> round) {
   round->uses.front()(round->sums);
   round->uses.pop_front();

@@ -1,4 +1,4 @@
-// Asks all workers for what the API and the runtime socket show.
+// Collects the workers' data for the API and the runtime socket.
 #pragma once
 
 #include <deque>
@@ -15,9 +15,9 @@ namespace ebb::admin {
 
 void gather_sums(Server& server, const Sources& sources, std::move_only_function<void(EndpointSums)> use);
 
-// The same for many who ask at a time. Those who ask while the workers are being asked share the next round, never the
-// one that has begun: it may miss what they have changed. So there is one set of replies at a time, however many ask;
-// and each answer goes on its way before the next one is made. Owned by the handlers that ask.
+// The same for many callers at a time. Callers that arrive during a round share the next round: the current round may
+// miss their changes. There is one set of replies at a time, however many callers wait, and each answer leaves before
+// the next is made. Owned by the calling handlers.
 class SharedSums : public std::enable_shared_from_this<SharedSums> {
  public:
   using Use = std::move_only_function<void(const EndpointSums&)>;

@@ -1,4 +1,4 @@
-// What the admin server sees of the rest of the process.
+// Connects the admin server to the rest of the process.
 #pragma once
 
 #include <atomic>

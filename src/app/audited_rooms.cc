@@ -32,7 +32,7 @@ observe::AuditedRoom audited_canary(control::CanaryProbing& canary) {
           }};
 }
 
-// Those that belong to no event loop. A log on standard output is not the log's.
+// Descriptors outside of any event loop. A log on standard output does not own its descriptor.
 observe::AuditedRoom audited_process(control::FileProvider& file, const observe::AccessLog& access_log,
                                      observe::OpenDescriptors inherited) {
   auto list = [&file, &access_log, inherited = std::move(inherited)](Claims& out) {

@@ -1,4 +1,4 @@
-// Who holds descriptors in this process, for the self-audit.
+// Lists the holders of descriptors in this process, for the self-audit.
 #pragma once
 
 #include "admin/server.h"
@@ -9,7 +9,7 @@
 
 namespace ebb::app {
 
-// All of them must outlive the audit. `inherited`: what was open when the process began.
+// All arguments must outlive the audit. `inherited`: descriptors that were open when the process began.
 std::vector<observe::AuditedRoom> audited_rooms(control::Fleet& fleet, admin::Server& admin,
                                                 control::CanaryProbing& canary, control::FileProvider& file,
                                                 const observe::AccessLog& access_log,

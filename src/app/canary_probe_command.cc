@@ -22,7 +22,7 @@ namespace {
 using canary::Phase;
 using canary::ProbeResult;
 using canary::Protocol;
-using observe::visible;  // what a server says goes to a terminal
+using observe::visible;  // server texts go to a terminal
 template <class T = void>
 using Outcome = std::expected<T, std::string>;
 
@@ -32,7 +32,7 @@ Outcome<base::Duration> duration(const char* option, const std::string& text) {
   return *parsed;
 }
 
-// The one strict reader of absolute URLs that there is: that of requests.
+// Uses the parser of requests, the only strict parser of absolute URLs here.
 Outcome<canary::Door> door_of(const std::string& url) {
   const std::string request = fmt::format("GET {} HTTP/1.1\r\nHost: x\r\n\r\n", url);
   const auto head = std::make_unique<wire::RequestHead>();  // large
@@ -80,7 +80,7 @@ class ProbeByHand {
     options_.schedule.every = EBB_TRY(duration("--every", arguments_.every));
     options_.schedule.budget = EBB_TRY(duration("--budget", arguments_.budget));
     options_.schedule.at_once = true;
-    options_.schedule.presses = false;  // as often as was asked for
+    options_.schedule.presses = false;  // keep the requested interval
     options_.echo = canary::Echo::if_present;
     if (arguments_.expect_port != 0) options_.rotation.ports = {arguments_.expect_port};
     options_.probes_per_leg = arguments_.count;

@@ -1,5 +1,5 @@
-// `ebbgate canary probe`: walks through a router by hand, as the router's own canary does, and says by name what is
-// wrong and what to do.
+// `ebbgate canary probe`: probes a router from the command line, as the router's own canary does, and names each fault
+// and its remedy.
 #pragma once
 
 #include <cstdint>
@@ -11,11 +11,11 @@ struct CanaryProbeArguments {
   std::string url;
   std::string every = "5s";
   std::string budget = "2s";
-  std::uint64_t count = 1;  // of each leg
+  std::uint64_t count = 1;  // per leg
   bool http2 = false;       // none of the three: HTTP/1 on a fresh connection
   bool websocket = false;
   bool reuse = false;
-  std::string resolve;  // ADDRESS:PORT to connect to, whatever the name says
+  std::string resolve;  // ADDRESS:PORT to connect to, instead of resolving the name
   std::string ca;
   bool insecure = false;
   std::uint16_t expect_port = 0;  // 0: any

@@ -25,7 +25,7 @@ int refuse(std::string_view why) {
 
 void warn(std::string_view what) { fmt::print(stderr, "ebbgate canary serve: warning: {}\n", what); }
 
-// A wrong value must not keep the server from answering: it would be taken for a broken router.
+// A wrong value must not stop the server: the canary would report a broken router.
 bool wants_tls13_only(const std::string& oldest) {
   if (oldest == "VersionTLS13") return true;
   if (!oldest.empty() && oldest != "VersionTLS12") {
@@ -65,7 +65,7 @@ canary::EchoIdentity identity_of(const CanaryServeArguments& arguments) {
   return identity;
 }
 
-// For all threads of this process: the main one waits for them.
+// For all threads of this process: the main thread waits for these signals.
 sigset_t block_stop_signals() {
   sigset_t awaited;
   sigemptyset(&awaited);
@@ -87,7 +87,7 @@ int serve_canary(const CanaryServeArguments& arguments) {
     tls = std::move(*context);
   }
   auto reactor = reactor::EpollReactor::make({});
-  if (!reactor) return refuse("the kernel gives no epoll set");
+  if (!reactor) return refuse("the kernel refused an epoll set");
   canary::EchoServer server(**reactor, identity_of(arguments), tls);
   for (const std::uint16_t wanted : {arguments.port.value_or(secure ? tls_port : plain_port), arguments.second_port}) {
     std::string error;

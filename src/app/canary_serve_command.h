@@ -1,5 +1,5 @@
-// `ebbgate canary serve`: the echo server that a canary's route leads to. Takes the place of OpenShift's
-// `ingress-operator serve-healthcheck`: the same variables, ports, answer and messages.
+// `ebbgate canary serve`: the echo server behind a canary's route. Replaces OpenShift's `ingress-operator
+// serve-healthcheck`: same variables, ports, answer and messages.
 #pragma once
 
 #include <cstdint>
@@ -8,14 +8,14 @@
 
 namespace ebb::app {
 
-// "" and none: as if not given.
+// Empty members count as not given.
 struct CanaryServeArguments {
   std::optional<std::uint16_t> port;  // 8080, with TLS 8443; 0: any
   std::uint16_t second_port = 8888;
   std::string certificate;  // path
   std::string key;          // path
   std::string oldest_tls;   // VersionTLS12 or VersionTLS13
-  std::string response;     // instead of the usual body
+  std::string response;     // replaces the usual body
   std::string pod;
   std::string node;
 };

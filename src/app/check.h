@@ -1,4 +1,4 @@
-// `ebbgate check`: all that can be said about a configuration without serving it.
+// `ebbgate check`: checks a configuration without serving it.
 #pragma once
 
 #include <string>
@@ -22,7 +22,7 @@ struct CheckReport {
   std::string json() const;
 };
 
-// Reads the file and, if that went well, the certificates that it names.
+// Reads the file and, if it is valid, the certificates that it names.
 CheckReport check(const std::string& config_path);
 
 }  // namespace ebb::app

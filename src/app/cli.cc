@@ -268,7 +268,7 @@ void add_canary_probe_options(CLI::App& command, CanaryProbeArguments& probe) {
   command.footer(canary_probe_footer);
 }
 
-// The library would only say that a command is required.
+// CLI11 would only report that a command is required.
 bool is_unknown_command(int count, const char* const* arguments) {
   return count > 1 && arguments[1][0] != '-' && std::ranges::find(commands, arguments[1]) == std::end(commands);
 }
@@ -301,7 +301,7 @@ int command_line(int count, const char* const* arguments) {
   ctl_command->add_option("-s,--socket", parsed.ctl.socket, "the runtime socket")->type_name("FILE");
   ctl_command->add_option("--completion", parsed.ctl.completion, "print a completion script for the shell")
       ->check(CLI::IsMember({"bash", "zsh"}));
-  ctl_command->prefix_command();  // the words of a runtime command follow, as they are: `show stat api 4 -1`
+  ctl_command->prefix_command();  // the words of the runtime command follow unchanged: `show stat api 4 -1`
   ctl_command->footer(ctl_footer);
 
   CLI::App* drain_command = app.add_subcommand("drain", "Drain an endpoint on all routers and wait for the receipts");

@@ -3,12 +3,12 @@
 
 namespace ebb::app {
 
-// What scripts can rely on.
+// Scripts may rely on these.
 enum ExitStatus : int {
   exit_ok = 0,
   exit_failed = 1,    // the configuration is wrong, or the router could not start
   exit_usage = 2,     // the command line is wrong
-  exit_deadline = 3,  // `drain`: something was still open when the time was over
+  exit_deadline = 3,  // `drain`: work was left at the deadline
   exit_cut = 4,       // `drain`: drained, but work was cut
 };
 

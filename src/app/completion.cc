@@ -5,7 +5,7 @@
 namespace ebb::app {
 namespace {
 
-// The zsh one borrows it: zsh can run completions of bash.
+// zsh can run bash completions.
 constexpr std::string_view bash_script =
     R"script(# ebbgate: completion for bash; source it, or put it into /etc/bash_completion.d/ebbgate
 _ebbgate_servers() {

@@ -1,4 +1,4 @@
-// Scripts by which shells complete the commands, and for `ctl` the names of backends and servers of the running router.
+// Shell completions for the commands and, for `ctl`, for backends and servers of the running router.
 #pragma once
 
 #include <string_view>

@@ -81,7 +81,7 @@ class Conns {
   }
 
   Outcome<census::Sample> sample_once() {
-    if (arguments_.all) spaces_ = census::all_spaces();  // they come and go
+    if (arguments_.all) spaces_ = census::all_spaces();  // namespaces come and go
     const bool in_full = arguments_.json || record_ || !arguments_.why.empty();
     census::Sample sample = EBB_TRY(census::collect(spaces_, clock_, {.options_of_all = in_full}));
     history_.add(sample);
@@ -111,7 +111,7 @@ class Conns {
     ::poll(nullptr, 0, static_cast<int>(std::min<std::int64_t>(left, std::numeric_limits<int>::max())));
   }
 
-  // The last sample, in the light of all before it.
+  // The last sample, judged with all earlier samples.
   Outcome<census::Sample> replay() {
     std::ifstream file(arguments_.replay, std::ios::binary);
     if (!file) return std::unexpected(fmt::format("{}: {}", arguments_.replay, std::strerror(errno)));

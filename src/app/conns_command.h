@@ -1,4 +1,5 @@
-// `ebbgate conns`: every TCP socket of a machine with its owner, its timer, a verdict, and when the kernel gives it up.
+// `ebbgate conns`: every TCP socket of a machine with its owner, timer and verdict, and when the kernel will give it
+// up.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +10,7 @@ namespace ebb::app {
 
 struct ConnsArguments {
   std::string netns;      // name of /run/netns, or a path
-  std::uint32_t pid = 0;  // the network namespace of this process
+  std::uint32_t pid = 0;  // of this process's network namespace
   bool all = false;       // every network namespace
   std::vector<std::string> filters;
   std::string by;    // "process", "peer", "verdict"

@@ -42,8 +42,8 @@ std::expected<reactor::Descriptor, std::string> dial(const std::string& path) {
                          (nobody ? "; does a router run with `runtime: " + path + "`? -s gives another path" : ""));
 }
 
-// The reply, line by line, to a terminal or a script. Its messages begin with their severity, as was asked for
-// ("[3]: No such server."): that is taken off, and an error remembered.
+// Prints the reply, line by line, for a terminal or a script. Messages begin with the requested severity ("[3]: No such
+// server."): the printer removes it and remembers errors.
 class ReplyPrinter {
  public:
   void take(std::string_view bytes) {
@@ -53,7 +53,7 @@ class ReplyPrinter {
       if (byte == '\n' || line_.size() >= line_bytes_max) print();
     }
   }
-  // The end: false if fewer lines came than there are replies, each of which ends with a line feed, or half a line.
+  // The end of the replies: false if lines are missing (each reply ends with a line feed) or the last is incomplete.
   bool finish(std::size_t replies) {
     const bool whole = line_.empty() || line_ == prompt;
     if (!line_.empty()) print();
@@ -64,11 +64,11 @@ class ReplyPrinter {
  private:
   static constexpr std::size_t line_bytes_max = std::size_t{1} << 20;
   static constexpr std::string_view prompt = "> ";
-  static constexpr int error_severity = 3;  // and below: syslog's numbers
+  static constexpr int error_severity = 3;  // or lower: syslog's numbers
 
   void print() {
     std::string_view line = line_;
-    // The reply to the command that asked for severities is an empty line.
+    // The reply to the command that requests severities is an empty line.
     const bool is_ours = std::exchange(first_, false) && line == "\n";
     if (begins_reply_ && line.size() > 4 && line[0] == '[' && line[1] >= '0' && line[1] <= '7' &&
         line.substr(2, 3) == "]: ") {
@@ -98,7 +98,7 @@ std::size_t commands_in(std::string_view line) {
 
 enum class Told : std::uint8_t { done, refused, unreachable };
 
-// One line, its reply to standard output.
+// Sends one line and prints its reply to standard output.
 Told run_line(const std::string& path, const std::string& line) {
   const auto connection = dial(path);
   if (!connection) {
@@ -145,7 +145,7 @@ int control(const CtlArguments& arguments) {
     return told == Told::done ? exit_ok : exit_failed;
   }
   const bool terminal = ::isatty(STDIN_FILENO) != 0;
-  int status = exit_ok;  // a line that is refused keeps none of the next from being sent
+  int status = exit_ok;  // a refused line does not stop the next
   std::string line;
   for (;;) {
     if (terminal) fmt::print("> ");

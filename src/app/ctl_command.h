@@ -1,4 +1,4 @@
-// `ebbgate ctl`: run-time commands for a router on this machine, by its runtime socket.
+// `ebbgate ctl`: runtime commands for a router on this machine, through its runtime socket.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@ namespace ebb::app {
 
 struct CtlArguments {
   std::string socket;                // "": $EBBGATE_SOCKET, else run/ebbgate.sock
-  std::vector<std::string> command;  // none: lines of standard input
+  std::vector<std::string> command;  // empty: read lines from standard input
   std::string completion;            // "bash" or "zsh": print the script instead
 };
 

@@ -26,11 +26,11 @@ namespace {
 
 using std::chrono::seconds;
 
-constexpr base::Duration poll_every = seconds{1};  // how long one question waits: the progress line follows it
+constexpr base::Duration poll_every = seconds{1};  // wait of one question; then show progress
 constexpr base::Duration connect_timeout = seconds{1};
-// A router that is started anew comes back within these.
+// Enough for a router that restarts.
 constexpr base::Duration absent_timeout = seconds{1};
-constexpr base::Duration silent_timeout = seconds{3};  // beyond what the question itself waits
+constexpr base::Duration silent_timeout = seconds{3};  // besides the question's own wait
 constexpr int retry_pause_ms = 200;
 constexpr std::size_t words_bytes_max = 1000;
 constexpr std::chrono::milliseconds progress_every{200};
@@ -39,20 +39,20 @@ enum class Outcome : std::uint8_t {
   open,
   drained,
   unknown,  // that router does not have the endpoint
-  absent,   // there is no such router, so it has no connections either
+  absent,   // no router there, so no connections either
   failed,
 };
 constexpr std::string_view outcome_names[] = {"open", "drained", "unknown", "absent", "failed"};
 
 struct RouterState {
-  std::string name;  // its address, or the name that has none
+  std::string name;  // its address, or the name without address
   base::Address address;
   Outcome outcome = Outcome::open;
-  std::string words;      // what is still open, or what failed
+  std::string words;      // the remaining work, or the failure
   std::uint64_t cut = 0;  // requests and tunnels
 };
 
-// All replicas; every one has a thread of its own.
+// All replicas, each on its own thread.
 class DrainAsk {
  public:
   DrainAsk(const DrainArguments& arguments, std::vector<RouterState> routers, std::string token, base::Duration timeout)
@@ -99,7 +99,7 @@ class DrainAsk {
       silent_since.reset();
       failure.reset();
       if (answer->status == 404 && !id.empty()) {
-        id.clear();  // that router was started anew
+        id.clear();  // that router was restarted
         continue;
       }
       if (answer->status == 404 || (answer->status == 403 && arguments_.self)) {
@@ -110,7 +110,7 @@ class DrainAsk {
         return settle(index, Outcome::failed, fmt::format("status {}: {}", answer->status, reason_of(value)));
       }
       id = value->find("id")->text;
-      if (!is_drain_id(id)) return settle(index, Outcome::failed, "its drain has an id that cannot be asked for");
+      if (!is_drain_id(id)) return settle(index, Outcome::failed, "the router gave its drain an invalid id");
       const wire::JsonValue* const state = value->find("state");
       note_cut(index, *value);
       if (state != nullptr && state->text == "drained") return settle(index, Outcome::drained, "");
@@ -139,7 +139,7 @@ class DrainAsk {
                          {.connect = connect_timeout, .answer = wait + silent_timeout}, clock_);
   }
 
-  // It becomes part of a request's target.
+  // The id becomes part of a request's target.
   static bool is_drain_id(std::string_view id) {
     constexpr std::string_view letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.";
     return !id.empty() && id.size() <= 128 && id.find_first_not_of(letters) == std::string_view::npos;
@@ -170,7 +170,7 @@ class DrainAsk {
     const std::lock_guard lock(mutex_);
     routers_[index].outcome = outcome;
     routers_[index].words =
-        observe::visible(words.substr(0, words_bytes_max));  // another program's, on its way to a terminal
+        observe::visible(words.substr(0, words_bytes_max));  // another program's text, shown on a terminal
   }
   void note_cut(std::size_t index, const wire::JsonValue& drain) {
     const wire::JsonValue* const cut = drain.find("cut");
@@ -184,7 +184,7 @@ class DrainAsk {
   std::size_t count(Outcome outcome) const {
     return static_cast<std::size_t>(std::ranges::count(routers_, outcome, &RouterState::outcome));
   }
-  // Routers that send it nothing any more.
+  // Routers that send the endpoint nothing any more.
   std::size_t settled() const { return count(Outcome::drained) + count(Outcome::unknown) + count(Outcome::absent); }
   std::uint64_t cut() const {
     std::uint64_t sum = 0;
@@ -197,8 +197,7 @@ class DrainAsk {
     all_let_go_.notify_one();
   }
 
-  // One line that is written over itself on a terminal; elsewhere a line only when it says something new. Call it under
-  // the lock.
+  // On a terminal, rewrites one line; elsewhere, prints a line only for news. Call with the lock held.
   void progress() {
     if (arguments_.json) return;
     std::string line =
@@ -265,14 +264,14 @@ class DrainAsk {
   const std::string token_;
   const base::Instant deadline_;
   const base::Instant started_;
-  std::mutex mutex_;  // of the states
+  std::mutex mutex_;  // guards the states
   std::condition_variable all_let_go_;
   std::size_t followed_ = 0;
   std::vector<RouterState> routers_;
   std::string last_line_;
 };
 
-// Every address of every name: the replicas behind a headless service share one.
+// Every address of every name: replicas behind a headless service share a name.
 std::expected<std::vector<RouterState>, std::string> resolve_routers(std::string_view list) {
   std::vector<RouterState> routers;
   const auto add = [&routers](const base::Address& address) {

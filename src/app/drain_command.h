@@ -1,5 +1,5 @@
-// `ebbgate drain`: asks all replicas of the router to drain an endpoint and waits for their receipts. Made to be run
-// before a process is told to stop.
+// `ebbgate drain`: requests the drain of an endpoint from all replicas of the router and waits for their receipts. Run
+// it before stopping a process.
 #pragma once
 
 #include <string>
@@ -7,9 +7,9 @@
 namespace ebb::app {
 
 struct DrainArguments {
-  bool self = false;     // the endpoints at the address that we ask from
+  bool self = false;     // the endpoints at the caller's address
   std::string endpoint;  // HOST:PORT or backend/name
-  std::string routers;   // HOST:PORT or NAME:PORT, comma-separated; a name means every address that it has
+  std::string routers;   // HOST:PORT or NAME:PORT, comma-separated; a name stands for all its addresses
   std::string timeout = "60s";
   std::string token_file;
   bool json = false;

@@ -43,7 +43,7 @@ class Exchange {
     }
     return true;
   }
-  // Appends what came; false at the end too, without an error.
+  // Appends received bytes; also false, without an error, at the end.
   bool receive(std::string& input) {
     char bytes[16384];
     for (;;) {

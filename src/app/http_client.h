@@ -24,12 +24,12 @@ struct HttpAnswer {
 
 struct HttpFailure {
   std::string words;
-  bool absent = false;  // the network says that nobody is there: refused, no route
+  bool absent = false;  // nothing listens there: refused, or no route
 };
 
 struct HttpPatience {
   base::Duration connect;
-  base::Duration answer;  // from then on
+  base::Duration answer;  // after that, for the answer
 };
 
 std::expected<HttpAnswer, HttpFailure> ask_over_http(const base::Address& server, const HttpQuestion& question,

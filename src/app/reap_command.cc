@@ -83,7 +83,7 @@ class ReapCommand {
     reap::Truth truth;
     if (!truth_path().empty()) {
       auto loaded = reap::load_truth(truth_path());
-      if (watch_ != nullptr && !watch_->current()) return {};  // overtaken: the watch calls again
+      if (watch_ != nullptr && !watch_->current()) return {};  // changed meanwhile: the watch calls again
       if (!loaded) return std::unexpected(loaded.error());
       truth = std::move(*loaded);
     }
@@ -119,14 +119,14 @@ class ReapCommand {
     signals_ = reactor::Descriptor(::signalfd(-1, &awaited, SFD_CLOEXEC | SFD_NONBLOCK));
     changed_ = reactor::Descriptor(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
     if (!signals_ || !changed_) return fail(std::strerror(errno));
-    // Threads that are started from here on have no more privileges than this one.
+    // Threads that start from here on have no more privileges than this thread.
     const auto first = load_policy();
     if (!first) return refuse(first.error());
     arms_.attach(*first);
     if (const auto shed = reap::shed_privileges(); !shed) return fail("privileges: " + shed.error());
     reaper_.set_sight([this](base::Instant began, const census::Sample& sample) { see(began, sample); });
     reaper_.set_silent_nodes([this](const base::Address& end) { return nodes_.is_reported(end); });
-    // Watched before they are read, so that no change is missed.
+    // Watch before reading, so that no change is missed.
     watch({arguments_.policy});
     if (const auto read = read_policy(); !read) return refuse(read.error());
     watch_files();
@@ -191,7 +191,7 @@ class ReapCommand {
     return reaper_.policy().nodes.watch ? std::min(due, pace_.due()) : due;
   }
 
-  // Until a look is due. False: the end.
+  // Waits until a look is due. False: the end.
   bool wait() {
     for (;;) {
       const base::Instant next = std::min(next_look(), nodes_.knocks_due().value_or(base::Instant::max()));
@@ -241,7 +241,7 @@ class ReapCommand {
         });
   }
 
-  // Looks for silent nodes are frequent: most of the time a glance is enough.
+  // Looks for silent nodes are frequent; most of the time a glance is enough.
   bool glance_is_enough() {
     if (nodes_.hurries()) return false;
     const auto glanced = reaper_.glance();
@@ -250,12 +250,12 @@ class ReapCommand {
 
   void look() {
     const base::Instant began = clock_.now();
-    // By the clock a look is long where others keep the machine busy, which is no reason to look less often.
+    // CPU time: by the clock a look takes longer on a busy machine, which is no reason to look less often.
     const base::Duration cpu_before = observe::cpu_time();
     const bool round_is_due = reaper_.next_round() <= began;
     const bool enough = !round_is_due && glance_is_enough();
     const auto done = enough ? std::expected<void, std::string>() : reaper_.round();
-    // Rounds have a bound of their own, and do not keep us from watching.
+    // Rounds have their own limit and do not count here.
     const base::Duration took = round_is_due ? base::Duration{} : observe::cpu_time() - cpu_before;
     pace_.looked(began, took, reaper_.policy().nodes.every, nodes_.hurries());
     if (enough) return;
@@ -280,7 +280,7 @@ class ReapCommand {
   census::GonePeers gone_;
   reactor::Descriptor signals_;
   reactor::Descriptor changed_;
-  std::unique_ptr<config::Watch> watch_;  // behind what its thread uses
+  std::unique_ptr<config::Watch> watch_;  // after the members that its thread uses
   reap::LookPace pace_;
   std::string problem_;  // of the last look
   std::vector<std::string> notes_;

@@ -28,7 +28,7 @@ namespace {
 constexpr base::Duration stop_grace = std::chrono::seconds{10};
 constexpr time_t ticket_key_seconds = 3600;
 
-// Waits for a signal, at most until the ticket keys are due for a new one; 0: they are.
+// Waits for a signal, at most until new ticket keys are due; 0 if they are due.
 int next_signal(const sigset_t& awaited) {
   const timespec timeout{ticket_key_seconds, 0};
   for (;;) {
@@ -104,7 +104,7 @@ int run(const RunOptions& options) {
   const std::vector<std::string> files = config::files_of(loaded->model);
   const control::Outcome begun =
       rollout.apply({.provider = control::FileProvider::name, .model = std::move(loaded->model)});
-  if (!begun.applied()) return 1;  // it has said why
+  if (!begun.applied()) return 1;  // it has reported the reason
 
   std::atomic<bool> draining = false;
   observe::SelfAudit audit({.every = startup.audit_every}, events, clock);

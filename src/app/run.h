@@ -1,4 +1,4 @@
-// `ebbgate run`: serves until it is told to stop.
+// `ebbgate run`: serves until it is stopped.
 #pragma once
 
 #include <string>

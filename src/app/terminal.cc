@@ -19,7 +19,7 @@ constexpr std::string_view enter_screen = "\x1b[?1049h\x1b[?25l";
 constexpr std::string_view leave_screen = "\x1b[?25h\x1b[?1049l";
 constexpr int crashes[] = {SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL};
 
-termios before;  // of the one Terminal that there is; a handler of signals has no other way to it
+termios before;  // of the one Terminal; a signal handler has no other access
 
 void write_all(std::string_view bytes) {
   while (!bytes.empty()) {
@@ -30,7 +30,7 @@ void write_all(std::string_view bytes) {
   }
 }
 
-// Only what a handler of signals may call.
+// Calls only async-signal-safe functions.
 void give_back() {
   write_all(leave_screen);
   ::tcsetattr(STDIN_FILENO, TCSAFLUSH, &before);
@@ -38,7 +38,7 @@ void give_back() {
 
 void on_crash(int number) {
   give_back();
-  ::raise(number);  // SA_RESETHAND: what it would have done
+  ::raise(number);  // SA_RESETHAND: the signal's default action
 }
 
 sigset_t ending_signals() {
@@ -90,7 +90,7 @@ Terminal::Size Terminal::size() const {
   return {found.ws_row, found.ws_col};
 }
 
-// A lone escape is one when nothing follows in the same read.
+// A lone escape is the key if nothing follows in the same read.
 Terminal::Event Terminal::next_key() {
   Event event{.kind = Event::Kind::key};
   for (const Sequence& sequence : sequences) {
@@ -101,7 +101,7 @@ Terminal::Event Terminal::next_key() {
   }
   const char first = typed_.front();
   if (first == '\x1b') {
-    typed_.clear();  // with the rest of a sequence that we do not know
+    typed_.clear();  // with the rest of an unknown sequence
     event.key = Key::escape;
     return event;
   }
@@ -125,7 +125,7 @@ Terminal::Event Terminal::wait(base::Duration timeout) {
   }
   char bytes[64];
   const ssize_t got = ::read(STDIN_FILENO, bytes, sizeof(bytes));
-  if (got <= 0) return {.kind = Event::Kind::end};  // the terminal has gone away
+  if (got <= 0) return {.kind = Event::Kind::end};  // the terminal is gone
   typed_.assign(bytes, static_cast<std::size_t>(got));
   return next_key();
 }
@@ -133,7 +133,7 @@ Terminal::Event Terminal::wait(base::Duration timeout) {
 void Terminal::show(std::span<const std::string> lines) {
   std::string frame = "\x1b[H";
   for (std::size_t i = 0; i < lines.size(); ++i) {
-    // The heading of the table is shown inverse; every line clears what was longer before.
+    // The table's heading is shown inverse; every line erases its old rest.
     const bool heading = i == 2;
     frame += (i == 0 ? "" : "\r\n") + std::string(heading ? "\x1b[7m" : "") + lines[i] + (heading ? "\x1b[0m" : "") +
              "\x1b[K";

@@ -1,5 +1,5 @@
-// The terminal as a full screen with single keys. Whatever ends the program, the terminal is given back as it was: by
-// the destructor, and on the signals of a crash.
+// The terminal as a full screen with single keys. The destructor, and a handler for the signals of a crash, restore its
+// settings.
 #pragma once
 
 #include <expected>
@@ -25,7 +25,7 @@ class Terminal {
     std::size_t columns = 80;
   };
 
-  // The error: standard input or output is no terminal.
+  // The error: standard input or output is not a terminal.
   static std::expected<std::unique_ptr<Terminal>, std::string> open();
   Terminal(const Terminal&) = delete;
   Terminal& operator=(const Terminal&) = delete;
@@ -40,7 +40,7 @@ class Terminal {
   Event next_key();
 
   reactor::Descriptor signals_;
-  std::string typed_;  // bytes that were read and not yet understood
+  std::string typed_;  // bytes that are read but not yet decoded
 };
 
 }  // namespace ebb::app

@@ -1,4 +1,4 @@
-// What this program is, for people and for scripts.
+// The program's version, as text and as JSON.
 #pragma once
 
 #include <string>

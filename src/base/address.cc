@@ -54,7 +54,7 @@ bool Address::is_loopback() const {
   return (ntohl(storage_.v4.sin_addr.s_addr) >> 24) == 127;
 }
 
-// IPv4 by hand: this is done for each request, and inet_ntop goes through the formatter of printf.
+// By hand: every request needs this, and inet_ntop formats IPv4 through printf.
 std::size_t Address::write_host(char* buffer) const {
   if (family() == AF_INET6) {
     if (inet_ntop(AF_INET6, &storage_.v6.sin6_addr, buffer, INET6_ADDRSTRLEN) == nullptr) return 0;

@@ -13,7 +13,7 @@ namespace ebb::base {
 class Address {
  public:
   Address() = default;
-  // "10.1.0.5:8080" or "[::1]:8080"; numbers only, names are resolved by the configuration.
+  // "10.1.0.5:8080" or "[::1]:8080". Numbers only: the configuration resolves names.
   static std::optional<Address> parse(std::string_view text);
   static Address from(const sockaddr* address);
 
@@ -35,7 +35,7 @@ class Address {
 
  private:
   union {
-    sockaddr_in6 v6;  // the larger one first: `= {}` sets only the first to zero, and scope ids are compared
+    sockaddr_in6 v6;  // first, because `= {}` zeroes only the first member and scope ids are compared
     sockaddr_in v4;
   } storage_ = {};
 };

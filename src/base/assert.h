@@ -1,4 +1,4 @@
-// Invariants of our own code. They stay on in production: a broken invariant is not served from.
+// Invariants of our own code, checked in production too: a process whose invariant broke must not serve.
 #pragma once
 
 namespace ebb::base {

@@ -1,5 +1,5 @@
-// Output that waits for its reader. Deadlines of a slow reader count from `moved`. New output behind the waiting bytes
-// is no progress, nor is output that has not reached the kernel yet.
+// Output that waits for its reader. The deadline of a slow reader counts from `moved`. Neither new output behind the
+// waiting bytes nor output that the kernel has not taken yet counts as progress.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@ namespace ebb::base {
 
 struct Backlog {
   std::size_t bytes = 0;
-  Instant moved{};  // when some of it was last taken or, if nothing had waited, when it began to wait
+  Instant moved{};  // when the reader last took bytes, or when an empty backlog began to fill
 };
 
 }  // namespace ebb::base

@@ -7,12 +7,12 @@ namespace ebb::base {
 
 namespace {
 
-// Copying this much costs less than another element of a gathered write.
+// Copying this many bytes is cheaper than one more element of a gathered write.
 constexpr std::uint32_t small_bytes = 2048;
 
 std::size_t size_of(const Block& block) { return sizeof(Block) + block.capacity(); }
 
-// Little of a large block that others hold too, as while it is read frame by frame: nothing can be copied behind it.
+// A small slice of a large shared block, as when a block is read frame by frame. No bytes can be copied behind it.
 bool is_crumb(const Slice& slice) {
   const Block& block = *slice.block();
   return slice.size() <= BlockPool::small_size && block.capacity() > BlockPool::small_size && block.shared();
@@ -82,14 +82,14 @@ Slice BlockPool::copy(std::string_view bytes) {
 void Chain::push(Slice slice) {
   if (slice.empty()) return;
   bytes_ += slice.size();
-  // Slices of one block that follow each other hold it once.
+  // Consecutive slices of the same block count it once.
   if (count_ == 0 || back().block() != slice.block()) held_ += size_of(*slice.block());
   if (first_ + count_ == capacity_) make_room();
   storage()[first_ + count_] = std::move(slice);
   count_ += 1;
 }
 
-// Only a block that nobody else holds may be written behind its slice.
+// Writing behind the last slice is safe only if no other slice uses its block.
 bool Chain::takes_copy(const Slice& slice) const {
   const Slice& last = at(count_ - 1);
   if (last.room() < slice.size() || last.block()->shared()) return false;
@@ -127,7 +127,7 @@ void Chain::push(Chain&& other) {
 
 void Chain::append(BlockPool& pool, std::string_view bytes) {
   if (bytes.empty()) return;
-  // Only a block that nobody else holds may be written behind its slice.
+  // Writing behind the last slice is safe only if no other slice uses its block.
   if (count_ > 0 && !back().block()->shared() && back().room() >= bytes.size()) {
     back().append(bytes);
     bytes_ += bytes.size();

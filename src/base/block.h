@@ -1,6 +1,6 @@
 // Bytes in transit. A Block is pooled memory with a reference count (one thread only). A Slice is a counted view into a
 // Block, a Chain a queue of Slices. Received bytes travel from the reactor to the other side's socket as Slices,
-// without a copy. An idle connection holds none.
+// without a copy. An idle connection holds no blocks.
 #pragma once
 
 #include <cstddef>
@@ -38,7 +38,7 @@ class Block {
 class Slice {
  public:
   Slice() = default;
-  // Views `length` bytes of the block from `offset`; counts itself in.
+  // Views `length` bytes of the block from `offset`, and takes a reference.
   Slice(Block& block, std::uint32_t offset, std::uint32_t length) : block_(&block), offset_(offset), length_(length) {
     block_->references_ += 1;
   }
@@ -64,7 +64,7 @@ class Slice {
   std::string_view view() const { return {data(), length_}; }
   Block* block() const { return block_; }
   std::uint32_t offset() const { return offset_; }
-  // Bytes of the block behind this slice.
+  // Free bytes of the block behind this slice.
   std::uint32_t room() const { return block_ == nullptr ? 0 : block_->capacity() - offset_ - length_; }
 
   void drop_front(std::uint32_t count) {
@@ -72,12 +72,12 @@ class Slice {
     offset_ += count;
     length_ -= count;
   }
-  // The part [from, from + count) as a slice of its own.
+  // The part [from, from + count) as a separate slice.
   Slice part(std::uint32_t from, std::uint32_t count) const {
     EBB_ASSERT(from + count <= length_);
     return Slice(*block_, offset_ + from, count);
   }
-  // Appends in place. The caller has checked that there is room and that no other slice ends behind this one.
+  // Appends in place. The caller has checked the room and that no other slice ends behind this one.
   void append(std::string_view bytes) {
     if (bytes.empty()) return;  // its data() may be null, which memcpy does not allow
     EBB_ASSERT(bytes.size() <= room());
@@ -97,17 +97,17 @@ class Slice {
   std::uint32_t length_ = 0;
 };
 
-// Two sizes: small for heads, large for bodies (a full TLS record with its overhead fits one). Larger requests
-// come from the heap and go back to it. Beyond `keep_bytes` free blocks go back to the heap as well.
+// Two sizes: small for heads, large for bodies (a full TLS record with its overhead fits). Larger blocks come from the
+// heap. Free blocks beyond `keep_bytes` go back to the heap.
 //
-// The budget has three marks. Up to three quarters of it, each client may hold an eighth of what is left (share()):
-// many that stall get less each, and some is always left for the next. Beyond seven eighths (crowded()) the worker
-// takes blocks back from those that hold most. Beyond the whole (over_budget()) nothing more is received.
+// The budget has three marks. Up to three quarters, each client may hold an eighth of the remaining bytes (share()):
+// more stalled clients get less each, and new clients always get some. Above seven eighths (crowded()), the worker ends
+// the clients that hold the most. Above the whole (over_budget()), the worker stops receiving.
 class BlockPool {
  public:
   static constexpr std::uint32_t small_size = 2048 - sizeof(Block);
   static constexpr std::uint32_t large_size = 16384 + 512 - sizeof(Block);
-  // Most bytes that a bulk receive puts into a large block: they make exactly one full TLS record.
+  // Most bytes that a bulk receive puts into a large block: exactly one full TLS record.
   static constexpr std::uint32_t body_size = 16384;
 
   static constexpr std::size_t budget_default = std::size_t{128} << 20;
@@ -120,7 +120,7 @@ class BlockPool {
 
   // An empty slice at the front of a block with room for at least `bytes`.
   Slice take(std::uint32_t bytes);
-  // A block of large_size, or nullptr when the budget is used up: the caller then stops receiving for a while.
+  // A block of large_size, or nullptr if the budget is used up: the caller then pauses receiving.
   Block* try_take_large();
   // Copies the bytes into a block of fitting size.
   Slice copy(std::string_view bytes);
@@ -135,9 +135,9 @@ class BlockPool {
   }
   std::size_t budget() const { return budget_bytes_; }
   void set_budget(std::size_t bytes) { budget_bytes_ = bytes; }
-  // Memory elsewhere that counts against the budget; see Charge.
+  // Memory outside the pool that counts against the budget; see Charge.
   void charge(std::size_t more, std::size_t less) { bytes_in_use_ = bytes_in_use_ + more - less; }
-  void give_back(Block* block);  // by Slice, and for a Block that never got a Slice
+  void give_back(Block* block);  // called by Slice, and for a Block that never had a Slice
 
  private:
   Block* make(std::uint32_t capacity);
@@ -151,7 +151,7 @@ class BlockPool {
   std::size_t bytes_kept_ = 0;
 };
 
-// Memory of an owner outside the pool, charged to the budget for as long as the owner lives.
+// Charges memory outside the pool to the budget for as long as this object lives.
 class Charge {
  public:
   explicit Charge(BlockPool& pool) : pool_(pool) {}
@@ -173,7 +173,7 @@ inline void Slice::release() {
   block_ = nullptr;
 }
 
-// A FIFO of slices. Two live inline: a head and a body are the usual content.
+// A FIFO of slices. Two slots are inline: a head and a body are the usual content.
 class Chain {
  public:
   Chain() = default;
@@ -190,8 +190,8 @@ class Chain {
   ~Chain() { clear(); }
 
   std::size_t bytes() const { return bytes_; }
-  // Memory that it keeps from being freed: whole blocks, however little of each is in use, and the array of its slices.
-  // A block that other chains have slices of counts in each.
+  // Memory that this chain keeps alive: whole blocks, even if partly used, and the array of slices. A block shared by
+  // several chains counts in each.
   std::size_t held() const { return held_ + array_bytes(); }
   std::size_t array_bytes() const { return heap_ == nullptr ? 0 : capacity_ * sizeof(Slice); }
   bool empty() const { return bytes_ == 0; }
@@ -202,16 +202,16 @@ class Chain {
 
   void push(Slice slice);
   void push(Chain&& other);
-  // The same for what may have to wait: what is small, or lies in a block that is mostly empty, is copied behind the
-  // last slice where it fits, or into a small block that the next ones fit into. A peer that sends byte by byte must
-  // hold neither a block nor a slice for each.
+  // As push(), for slices that may wait long. Small slices, and slices of mostly empty blocks, are copied behind the
+  // last slice or into a small block. Otherwise a peer that sends byte by byte would hold a block and a slice for each
+  // byte.
   void join(Slice slice);
   void join(Chain&& other);
-  // Copies small pieces behind the last slice where they fit, so that a chain of crumbs does not form.
+  // Copies small pieces behind the last slice if they fit, which prevents chains of tiny slices.
   void append(BlockPool& pool, std::string_view bytes);
   void drop_front(std::size_t count);
   Slice pop_front();
-  // The first `count` bytes move to a chain of their own.
+  // Moves the first `count` bytes to a new chain.
   Chain split_front(std::size_t count);
   void clear();
 

@@ -1,4 +1,4 @@
-// Time comes from here and from nowhere else (tools/tidy bans the rest), so that the simulator owns it.
+// The only source of time (tools/tidy bans all others), so that the simulator controls it.
 #pragma once
 
 #include <chrono>

@@ -1,5 +1,5 @@
-// Names of routes, backends, endpoints and listeners as small numbers, equal over all snapshots. Workers count by
-// number; only logs and the scraper see text. Reading takes no lock, so a worker may read a label for each request.
+// Numbers for the names of routes, backends, endpoints and listeners, the same in all snapshots. Workers count by
+// number; only logs and the scraper use the text. Reading takes no lock, so workers may read labels for each request.
 #pragma once
 
 #include <array>
@@ -39,10 +39,10 @@ class Labels {
     }
     chunk.load(std::memory_order_relaxed)[label % chunk_size] = text;
     numbers_.emplace(text, label);
-    count_.store(label + 1, std::memory_order_release);  // the text and its chunk are seen with the number
+    count_.store(label + 1, std::memory_order_release);  // publishes the text and its chunk together with the number
     return label;
   }
-  // How many more names there is room for.
+  // How many more names fit.
   std::size_t room() const { return chunk_size * chunks_.size() - count_.load(std::memory_order_relaxed); }
   // Valid for the life of this table, because a text never moves.
   std::string_view text(Label label) const {
@@ -55,7 +55,7 @@ class Labels {
 
   std::array<std::atomic<std::string*>, 4096> chunks_{};
   std::atomic<Label> count_ = 1;
-  std::mutex mutex_;  // of those who intern: the control plane
+  std::mutex mutex_;  // of threads that intern: the control plane
   std::unordered_map<std::string, Label> numbers_;
 };
 

@@ -1,5 +1,5 @@
-// Memory that returns to the kernel at once, for large short-lived objects: malloc would keep it. Each allocation is a
-// system call and whole pages, so reserve.
+// For large short-lived objects: their memory returns to the kernel at once, where malloc would keep it. Each
+// allocation is a system call for whole pages, so reserve.
 #pragma once
 
 #include <sys/mman.h>

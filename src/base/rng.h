@@ -1,4 +1,4 @@
-// A small seeded generator (splitmix64). Not for secrets: those come from OpenSSL.
+// A small seeded generator (splitmix64). Not for secrets: OpenSSL provides those.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Owner of objects that others name by handle. A handle is {slot, generation}: when its object is gone, the
-// handle finds nothing, so late timers, completions and messages are harmless. Objects never move.
+// Owns objects that others name by handle. A handle is {slot, generation} and finds nothing once its object is gone.
+// Late timers, completions and messages are therefore harmless. Objects never move.
 #pragma once
 
 #include <algorithm>
@@ -22,7 +22,7 @@ struct Handle {
   friend constexpr bool operator==(Handle, Handle) = default;
 };
 
-// The same, of a kind: a SocketId cannot be passed where a ListenerId is meant.
+// A typed handle: a SocketId cannot be passed where a ListenerId is meant.
 template <class Tag>
 struct TypedHandle : Handle {
   constexpr TypedHandle() = default;
@@ -65,10 +65,10 @@ class SlotMap {
   bool erase(Handle handle) {
     T* object = find(handle);
     if (object == nullptr) return false;
-    // The handle ends before the object does: a destructor that looks itself up finds nothing. The slot is free only
-    // after the destructor, which may put other objects in.
+    // Invalidate the handle before the object dies: a destructor that looks itself up finds nothing. The slot becomes
+    // free only after the destructor, which may insert other objects.
     Cell& cell = cell_at(handle.slot);
-    cell.generation += 1;  // even: free; 2^31 lives of one slot pass before a handle could be mistaken
+    cell.generation += 1;  // even: free; a handle could match again after 2^31 reuses of its slot
     live_ -= 1;
     object->~T();
     cell.next_free = free_;
@@ -76,7 +76,7 @@ class SlotMap {
     return true;
   }
 
-  // The callback may erase the object that it is given, nothing else.
+  // The callback may erase the object that it gets, and no other.
   template <class Callback>
   void for_each(Callback&& callback) {
     for (std::uint32_t slot = 0; slot < capacity(); ++slot) {
@@ -91,8 +91,8 @@ class SlotMap {
         [&callback](Handle handle, T& object) { callback(handle, static_cast<const T&>(object)); });
   }
 
-  // A walk in steps, for callers that must not take long at a time. Visits `most` slots from `from` on and returns the
-  // next slot, or 0 at the end. Objects that live through the whole walk are visited once; others perhaps.
+  // A walk in steps, for callers with little time. Visits `most` slots from `from` on and returns the next slot, or 0
+  // at the end. The walk visits each object that lives throughout exactly once; others at most once.
   template <class Callback>
   std::uint32_t for_some(std::uint32_t from, std::uint32_t most, Callback&& callback) {
     const std::uint32_t end = capacity() - std::min(from, capacity()) > most ? from + most : capacity();

@@ -1,4 +1,4 @@
-// FNV-1a: equal over snapshots, processes and replicas, which std::hash does not promise.
+// FNV-1a: the same in all snapshots, processes and replicas, which std::hash does not promise.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@ class StableHash {
  public:
   constexpr StableHash& add(std::string_view text) {
     for (const char c : text) add_byte(static_cast<unsigned char>(c));
-    add_byte(0);  // "ab","c" is not "a","bc"
+    add_byte(0);  // separates "ab","c" from "a","bc"
     return *this;
   }
   constexpr std::uint64_t value() const { return value_; }

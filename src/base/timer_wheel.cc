@@ -14,8 +14,8 @@ std::int64_t TimerWheel::tick_of(Instant instant) const {
 
 void TimerWheel::arm(Timer& timer, Instant deadline) {
   timer.deadline_ = deadline;
-  // Not before the tick that advance() is bound for: a callback that arms for "now" after a long pause would
-  // otherwise be called for each tick of that pause.
+  // Never before advance()'s target tick: a callback that arms for "now" after a long pause would otherwise run once
+  // for each tick of that pause.
   const std::int64_t tick = std::max(tick_of(deadline), target_ + 1);
   if (timer.linked()) {
     if (tick >= timer.slot_tick_) return;
@@ -24,7 +24,7 @@ void TimerWheel::arm(Timer& timer, Instant deadline) {
   insert(timer, tick);
 }
 
-// Level n holds what is due within 64^(n+1) ticks; its slot number is the n-th group of six bits of the tick.
+// Level n holds timers due within 64^(n+1) ticks; the slot number is the n-th group of six bits of the tick.
 void TimerWheel::insert(Timer& timer, std::int64_t tick) {
   constexpr std::int64_t reach = std::int64_t{1} << (levels * slot_bits);
   tick = std::clamp(tick, current_ + 1, current_ + reach - 1);
@@ -37,7 +37,7 @@ void TimerWheel::insert(Timer& timer, std::int64_t tick) {
   maybe_used_[level] |= std::uint64_t{1} << slot;
 }
 
-// On entering a new slot of an upper level its timers spread over the levels below.
+// When an upper level enters a new slot, the timers of that slot spread over the levels below.
 void TimerWheel::cascade() {
   for (int level = 1; level < levels; ++level) {
     if ((current_ & ((std::int64_t{1} << (level * slot_bits)) - 1)) != 0) return;

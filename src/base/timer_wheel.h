@@ -1,6 +1,6 @@
-// Deadlines by the thousand: a hierarchical wheel of four levels with 64 slots each and a tick of one millisecond. It
-// reaches 4.6 hours; later deadlines are inserted again. Arming to a later time only notes the time: the node moves
-// when its old slot comes up. Re-arming a connection at each request therefore costs nothing.
+// Thousands of deadlines: a hierarchical wheel of four levels with 64 slots each and a tick of one millisecond. It
+// spans 4.6 hours; later deadlines are inserted again. Arming a later time only stores the time: the node moves when
+// its old slot comes up. Re-arming a connection at each request is therefore cheap.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 
 namespace ebb::base {
 
-// Whom an event is for: a kind chosen by the receiver, and the handle of its object.
+// The receiver of an event: a kind that the receiver chose, and the handle of its object.
 struct Owner {
   std::uint32_t kind = 0;
   Handle handle;
@@ -39,10 +39,10 @@ class TimerWheel {
   explicit TimerWheel(Instant start) : origin_(start) {}
 
   void arm(Timer& timer, Instant deadline);
-  // When advance() should be called next; Instant::max() if nothing is armed. May be early, never late.
+  // When to call advance() next; Instant::max() if nothing is armed. May be early, never late.
   Instant next_wake() const;
-  // Calls expired(owner) for each timer whose deadline has come, in order of their slots. The callback may arm
-  // and disarm any timer; one that it arms waits for the next advance(), however near its deadline is.
+  // Calls expired(owner) for each expired timer, in order of slots. The callback may arm and disarm any timer; a timer
+  // that it arms expires at the next advance() at the earliest.
   template <class Expired>
   void advance(Instant now, Expired&& expired);
 
@@ -59,7 +59,7 @@ class TimerWheel {
 
   Instant origin_;
   std::int64_t current_ = 0;                       // all ticks up to this one have been handled
-  std::int64_t target_ = 0;                        // where advance() is going, or went
+  std::int64_t target_ = 0;                        // the tick that advance() runs to, or ran to
   mutable std::uint64_t maybe_used_[levels] = {};  // a set bit may be stale, a clear one never is
   Slot wheel_[levels][slots];
 };
@@ -79,7 +79,7 @@ void TimerWheel::advance(Instant now, Expired&& expired) {
     due.splice_back(wheel_[0][current_ & (slots - 1)]);
     while (Timer* timer = due.pop_front()) {
       if (timer->deadline_ > now) {
-        insert(*timer, tick_of(timer->deadline_));  // was moved to later meanwhile
+        insert(*timer, tick_of(timer->deadline_));  // re-armed to a later time
         continue;
       }
       expired(timer->owner_);

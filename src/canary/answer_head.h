@@ -1,4 +1,4 @@
-// The head of a request, and what is kept of the head of its answer: the same in all protocols.
+// The head of a request and the kept parts of the answer's head, for all protocols.
 #pragma once
 
 #include <string>

@@ -25,21 +25,21 @@ struct Question {
 class Dialogue {
  public:
   enum class Step : std::uint8_t { waiting, complete, failed };
-  // Of a body; the rest is read, not kept.
+  // Of a body; further bytes are read and dropped.
   static constexpr std::size_t body_bytes_max = 4096;
 
   virtual ~Dialogue() = default;
-  // Append to `out` what is to be sent.
+  // Appends its output to `out`.
   virtual Step begin(base::BlockPool& pool, base::Chain& out) = 0;
   virtual Step take(base::BlockPool& pool, const base::Slice& bytes, base::Instant now, base::Chain& out) = 0;
-  // The peer has finished; not cleanly if TLS did not say so (RFC 8446 section 6.1).
+  // The peer has finished; not cleanly if TLS lacked a close_notify (RFC 8446 section 6.1).
   virtual Step finished(bool cleanly) = 0;
-  // What is polite to say before the connection is closed.
+  // Appends a polite ending before the connection is closed.
   virtual void part(base::BlockPool& /*pool*/, base::Chain& /*out*/) {}
-  // The connection may carry another question.
+  // The connection may carry another request.
   virtual bool reusable() const { return false; }
 
-  bool begun() const { return begun_; }  // a byte of the answer has come
+  bool begun() const { return begun_; }  // a byte of the answer has arrived
   const Answer& answer() const { return answer_; }
   const Judgement& failure() const { return failure_; }
 

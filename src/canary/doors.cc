@@ -10,7 +10,7 @@ namespace {
 using routes::ListenerModel;
 using routes::RouteModel;
 
-// How a client meets the route there; none: it does not.
+// How a client reaches the route through the listener; empty if it cannot.
 std::optional<Kind> kind_of(const RouteModel& route, const ListenerModel& listener) {
   const bool passthrough = route.tls == routes::TlsMode::passthrough;
   switch (listener.protocol) {
@@ -19,7 +19,7 @@ std::optional<Kind> kind_of(const RouteModel& route, const ListenerModel& listen
       return Kind::plain;
     case routes::Protocol::https:
       if (passthrough) return Kind::passthrough;
-      // It has no certificate to show.
+      // The canary has no client certificate.
       if (listener.client_certificates.mode == routes::ClientCertificates::required) return std::nullopt;
       return route.tls == routes::TlsMode::edge ? Kind::edge : Kind::reencrypt;
     case routes::Protocol::tls_passthrough:
@@ -36,7 +36,7 @@ bool serves(const ListenerModel& listener, const RouteModel& route) {
   return std::ranges::find(route.conditions->listeners, listener.name) != route.conditions->listeners.end();
 }
 
-// Who listens everywhere also listens on the loopback address.
+// A wildcard listener also listens on the loopback address.
 std::string reachable_host(const base::Address& bind) {
   const std::string host = bind.host_text();
   if (host == "0.0.0.0") return "127.0.0.1";

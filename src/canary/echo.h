@@ -1,5 +1,5 @@
-// What the echo server answers, whatever it is asked and by which protocol: 200, who has answered on which
-// port, and the nonce that the request brought. Compatible with the canary of OpenShift.
+// The echo server's answer to any request in any protocol: 200, with the answering pod, its port, and the request's
+// nonce. Compatible with the canary of OpenShift.
 //
 // Next: h1_echo, h2_echo (a connection's requests), echo_session (the choice between the two), echo_server.
 #pragma once
@@ -18,23 +18,23 @@ namespace ebb::canary {
 
 struct EchoIdentity {
   std::string body = std::string(body_text) + "\n";  // never empty
-  std::string pod;                                   // "": not told
+  std::string pod;                                   // "": not sent
   std::string node;
 };
 
-// What is kept of a request until all of it has come.
+// The parts of a request that are kept until it is complete.
 struct EchoRequest {
   bool head_only = false;
   bool keep_alive = true;
   std::uint8_t minor = 1;
   bool websocket = false;
   std::string nonce;
-  std::string websocket_key;  // "" in HTTP/2, where none is needed (RFC 8441)
+  std::string websocket_key;  // "" in HTTP/2, which needs none (RFC 8441)
 };
 
 EchoRequest echo_request(const wire::RequestHead& head);
 
-// One for all connections of a server, on its thread: heads are large.
+// Shared by all connections of a server, on its thread: heads are large.
 class EchoDesk {
  public:
   EchoDesk(EchoIdentity identity, base::BlockPool& blocks, const base::Clock& clock)
@@ -46,7 +46,7 @@ class EchoDesk {
   std::string_view body() const { return identity_.body; }
 
   base::BlockPool& blocks;
-  wire::RequestHead head;  // of the request that is being read
+  wire::RequestHead head;  // of the current request
 
  private:
   void begin(std::uint16_t status);
@@ -62,12 +62,12 @@ class EchoDesk {
 // The requests of one connection.
 class EchoProtocol : public serve::Protocol {
  public:
-  // Whatever could be answered has been; the rest of a request will not come.
+  // All complete requests have their answers; an incomplete request will stay incomplete.
   bool finish_input(base::Chain&) override { return false; }
   void give_up(base::Chain& out) override {
     if (waiting() == Waiting::request) leave(out);
   }
-  // No request is read while an answer is stuck: what one client may make us hold is bounded.
+  // Reads no request while an answer waits for its reader, which bounds the memory per client.
   bool listens(bool output_waits) const override { return !output_waits; }
 };
 

@@ -10,7 +10,7 @@ namespace ebb::canary {
 
 namespace {
 
-// Answers that wait for the rest of a TLS message: few, and the last one leaves before we do.
+// Answers that wait for the rest of a TLS message: few.
 constexpr std::size_t held_bytes_max = std::size_t{256} << 10;
 
 }  // namespace

@@ -1,6 +1,6 @@
-// The echo server: on all addresses of this machine, with TLS and without it on the same port, so that one server is
-// behind all kinds of routes. Sockets and time are for serve/server. Owned by app; used on the thread of its reactor,
-// which begin_to_leave() ends when the last connection is gone or the grace is over.
+// The echo server: on all addresses of this machine, with TLS and without it on the same port, so that one server can
+// stand behind all kinds of routes. serve/server provides sockets and time. Owned by app; used on the thread of its
+// reactor. begin_to_leave() ends the reactor when the last connection is gone or the grace is over.
 #pragma once
 
 #include <memory>
@@ -13,12 +13,13 @@ namespace ebb::canary {
 
 struct EchoLimits {
   std::size_t connections = 1024;
-  base::Duration request = std::chrono::seconds{10};  // from its first byte, or the first of a handshake, to its last
-  // Routers keep idle connections for up to 60 s: whoever reuses one should be the one who closes it.
+  base::Duration request = std::chrono::seconds{10};  // from the first byte, or the start of a handshake, to the end
+  // Routers keep idle connections for up to 60 s. With a longer timeout here, the router closes first and never reuses
+  // a dying connection.
   base::Duration idle = std::chrono::seconds{75};
   base::Duration tunnel = std::chrono::minutes{5};  // without a byte from the client
-  base::Duration write = std::chrono::seconds{10};  // without the client taking a byte
-  base::Duration linger = std::chrono::seconds{1};  // for the client to take the last answer
+  base::Duration write = std::chrono::seconds{10};  // without progress by the client
+  base::Duration linger = std::chrono::seconds{1};  // for the client to read the last answer
   base::Duration grace = std::chrono::seconds{10};  // from begin_to_leave() to the end
 };
 
@@ -27,11 +28,11 @@ class EchoServer {
   EchoServer(reactor::EpollReactor& reactor, EchoIdentity identity, std::shared_ptr<const wire::ServerContext> tls,
              const EchoLimits& limits = {});
 
-  // Before the reactor runs. On all addresses of this machine, of both families where there are two; 0: any port.
-  // Returns the port, or 0: `error` says why.
+  // Call before the reactor runs. Listens on all addresses of this machine, in all available families; 0: any port.
+  // Returns the port; 0 means failure, with the reason in `error`.
   std::uint16_t listen(std::uint16_t port, std::string& error);
   reactor::Handler& handler() { return serve_; }
-  // On the reactor's thread: refuses new connections, lets what runs come to its end.
+  // On the reactor's thread: refuses new connections and lets running work end.
   void begin_to_leave() { serve_.leave(grace_); }
   std::size_t connections() const { return serve_.connections(); }
 

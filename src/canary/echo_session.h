@@ -1,5 +1,4 @@
-// The protocol of one connection of the echo server: with TLS, ALPN says what is spoken; without it, the first bytes
-// do.
+// The protocol of one connection of the echo server: chosen by ALPN with TLS, and by the first bytes without it.
 #pragma once
 
 #include <memory>
@@ -12,7 +11,7 @@ namespace ebb::canary {
 
 class EchoSession final : public EchoProtocol {
  public:
-  // `alpn`: of a connection with TLS. The desk outlives the session.
+  // `alpn`: given for a connection with TLS. The desk outlives the session.
   EchoSession(EchoDesk& desk, std::uint16_t port, std::optional<std::string_view> alpn = std::nullopt);
 
   void take(base::Slice bytes, base::Instant now, base::Chain& out) override;
@@ -26,7 +25,7 @@ class EchoSession final : public EchoProtocol {
 
   EchoDesk& desk_;
   const std::uint16_t port_;
-  std::string first_;  // bytes of a plain connection that may become the preface of HTTP/2
+  std::string first_;  // first bytes without TLS, which may become the preface of HTTP/2
   std::unique_ptr<EchoProtocol> chosen_;
   bool leaving_ = false;
 };

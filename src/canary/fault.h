@@ -1,5 +1,5 @@
 // The faults of a probe, in the order in which a probe meets them. One list yields the enum, the names in metrics and
-// the API, the words for people and the remedy, so that they cannot drift apart.
+// the API, the explanations and the remedies, so that all of them agree.
 #pragma once
 
 #include <cstddef>
@@ -82,7 +82,7 @@ inline constexpr std::size_t fault_count = std::size(fault_table);
 constexpr const FaultFacts& facts(Fault fault) { return fault_table[static_cast<std::size_t>(fault)]; }
 constexpr std::string_view name(Fault fault) { return facts(fault).name; }
 
-// The fault that a status is which was not asked for.
+// The fault for an unexpected status.
 constexpr Fault fault_of_status(std::uint16_t status) {
   switch (status / 100) {
     case 1: return Fault::status_1xx;

@@ -16,12 +16,12 @@ using wire::generation_field;
 
 inline constexpr const FieldName& nonce_field = wire::canary_nonce_field;
 inline constexpr FieldName port_field{"x-request-port", "x-request-port"};            // OpenShift's
-inline constexpr FieldName pod_field{"Ebbgate-Canary-Pod", "ebbgate-canary-pod"};     // who has answered
-inline constexpr FieldName node_field{"Ebbgate-Canary-Node", "ebbgate-canary-node"};  // and where it runs
+inline constexpr FieldName pod_field{"Ebbgate-Canary-Pod", "ebbgate-canary-pod"};     // the answering pod
+inline constexpr FieldName node_field{"Ebbgate-Canary-Node", "ebbgate-canary-node"};  // its node
 
-// Letters, digits and hyphens; what is longer is not sent back.
+// Letters, digits and hyphens; longer nonces are not returned.
 inline constexpr std::size_t nonce_bytes_max = 64;
-// What the server answers to a request, unless it was told otherwise.
+// The server's default answer to a request.
 inline constexpr std::string_view body_text = "Healthcheck requested";
 
 }  // namespace ebb::canary

@@ -1,4 +1,4 @@
-// HTTP/1: the answer's head, then its body to the end, so that an answer that is cut short shows.
+// HTTP/1: reads the answer's head and its whole body, so that truncation shows.
 #pragma once
 
 #include "canary/dialogue.h"
@@ -9,7 +9,7 @@ namespace ebb::canary {
 
 class H1Dialogue : public Dialogue {
  public:
-  // `keep`: another question may follow on the connection.
+  // `keep`: another request may follow on the connection.
   H1Dialogue(const Question& question, bool keep);
 
   Step begin(base::BlockPool& pool, base::Chain& out) override;
@@ -19,7 +19,7 @@ class H1Dialogue : public Dialogue {
 
  protected:
   H1Dialogue(const Question& question, std::string extra);
-  // The final head is there; `rest` came behind it.
+  // Takes the final head; `rest` holds the bytes after it.
   virtual Step take_head(const wire::ResponseHead& head, std::string_view rest);
   const Question& question() const { return question_; }
 
@@ -31,7 +31,7 @@ class H1Dialogue : public Dialogue {
   const std::string extra_;
   bool keep_ = false;
   bool reusable_ = false;
-  bool headed_ = false;  // the final head has come
+  bool headed_ = false;  // the final head has arrived
   std::string input_;    // a partial head
   wire::BodyReader body_;
 };

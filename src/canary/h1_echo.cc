@@ -9,7 +9,7 @@ namespace {
 constexpr wire::HeadLimits head_limits{};
 constexpr std::size_t websocket_key_size = 24;
 
-// RFC 6455 section 4.2.1. Whoever asks for less gets the usual answer: an upgrade is never owed.
+// RFC 6455 section 4.2.1. An incomplete handshake gets the usual answer: a server need not upgrade.
 void note_websocket(const wire::RequestHead& head, EchoRequest& request) {
   const wire::Field* const key = head.fields.find("sec-websocket-key");
   const wire::Field* const version = head.fields.find("sec-websocket-version");

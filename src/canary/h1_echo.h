@@ -1,4 +1,4 @@
-// A connection that speaks HTTP/1: one request behind the other, its body read and dropped; or a WebSocket.
+// A connection that speaks HTTP/1: requests one after the other, with bodies read and dropped; or a WebSocket.
 #pragma once
 
 #include "canary/echo.h"
@@ -31,7 +31,7 @@ class H1Echo final : public EchoProtocol {
   State state_ = State::head;
   bool leaving_ = false;
   std::uint64_t answers_ = 0;
-  std::string input_;  // not read yet
+  std::string input_;  // not parsed yet
   EchoRequest request_;
   wire::BodyReader body_;
   WebsocketEcho echo_;

@@ -1,4 +1,4 @@
-// HTTP/2: one stream of a session that carries nothing else.
+// HTTP/2: the only stream of a session.
 #pragma once
 
 #include "canary/dialogue.h"
@@ -28,7 +28,7 @@ class H2Dialogue final : public Dialogue, private wire::H2Listener {
 
   const Question question_;
   wire::H2Session session_;
-  Step step_ = Step::waiting;  // what the frames have said
+  Step step_ = Step::waiting;  // as the frames determined
 };
 
 }  // namespace ebb::canary

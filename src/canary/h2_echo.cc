@@ -15,15 +15,15 @@ void H2Echo::take(base::Slice bytes, base::Instant now, base::Chain& out) {
 
 void H2Echo::refill(base::Chain& out) {
   codec_.collect(desk_.blocks, out, room);
-  // A window opens again when the echo has left, so that a client that does not read is not read from either.
+  // A window opens again once the echo has left: a client that does not read is not read from either.
   for (auto& [id, stream] : streams_) {
     if (stream.echoed > 0 && codec_.unsent(id) == 0) codec_.consumed(id, std::exchange(stream.echoed, 0));
   }
   if (out.bytes() < room && codec_.has_output()) codec_.collect(desk_.blocks, out, room - out.bytes());
 }
 
-// The PING goes out behind the warning: when it is answered, all that the client had sent before it knew has come, and
-// the last stream can be named (RFC 9113 6.8).
+// The PING follows the warning. Its answer proves that all streams that the client opened before the warning have
+// arrived, so GOAWAY can name the last stream (RFC 9113 6.8).
 void H2Echo::leave(base::Chain& out) {
   if (std::exchange(leaving_, true)) return;
   codec_.go_away(base::Cause::shutdown);
@@ -98,7 +98,7 @@ void H2Echo::answer(wire::StreamId id, const EchoRequest& request) {
 
 void H2Echo::refuse(wire::StreamId id, base::Cause cause) {
   codec_.respond(id, desk_.refusal(cause), true);
-  codec_.reset(id, base::Cause::completed);  // behind the answer
+  codec_.reset(id, base::Cause::completed);  // after the answer
 }
 
 void H2Echo::send(wire::StreamId id, std::string_view bytes) {

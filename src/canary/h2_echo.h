@@ -1,4 +1,4 @@
-// A connection that speaks HTTP/2: a request per stream, its body read and dropped; or a WebSocket per stream.
+// A connection that speaks HTTP/2: one request per stream, with the body read and dropped; or a WebSocket per stream.
 #pragma once
 
 #include <unordered_map>
@@ -23,7 +23,7 @@ class H2Echo final : public EchoProtocol, private wire::H2Listener {
  private:
   struct Stream {
     EchoRequest request;
-    WebsocketEcho echo;      // if it is one
+    WebsocketEcho echo;      // for a WebSocket
     std::size_t echoed = 0;  // bytes whose echo has not left yet
   };
 
@@ -35,7 +35,7 @@ class H2Echo final : public EchoProtocol, private wire::H2Listener {
   void on_stream_drained(wire::StreamId) override {}
   void on_ping_answered() override;
   void on_going_away() override { client_leaves_ = true; }
-  void on_response(wire::StreamId, const wire::ResponseHead&) override {}  // a server hears none
+  void on_response(wire::StreamId, const wire::ResponseHead&) override {}  // never called on a server
 
   void answer(wire::StreamId id, const EchoRequest& request);
   void refuse(wire::StreamId id, base::Cause cause);
@@ -45,12 +45,12 @@ class H2Echo final : public EchoProtocol, private wire::H2Listener {
   EchoDesk& desk_;
   const std::uint16_t port_;
   wire::H2Session codec_;
-  std::unordered_map<wire::StreamId, Stream> streams_;  // those that are not answered yet, and WebSockets
+  std::unordered_map<wire::StreamId, Stream> streams_;  // unanswered streams and WebSockets
   std::size_t tunnels_ = 0;
   std::uint64_t answers_ = 0;
   bool failed_ = false;
   bool leaving_ = false;
-  bool last_named_ = false;  // the client knows which stream is the last that is served
+  bool last_named_ = false;  // GOAWAY has named the last stream
   bool client_leaves_ = false;
 };
 

@@ -17,7 +17,7 @@ std::optional<Number> number(const std::string& text) {
   return error == std::errc{} && stopped == end ? std::optional(value) : std::nullopt;
 }
 
-// What a server that is no canary does not say may be missing.
+// Servers other than the canary's may omit their field.
 bool let_off(const std::optional<std::string>& field, const Expectation& expected) {
   return !field && expected.echo == Echo::if_present;
 }

@@ -1,5 +1,5 @@
-// Whether an answer is the right one. Pure. The status comes first: the router's own answers have neither nonce nor
-// port, and would otherwise be reported as wrong for that (as by OpenShift's canary).
+// Judges an answer. Pure. The status comes first: the router's own answers have neither nonce nor port, and would
+// otherwise count as wrong for that reason (as in OpenShift's canary).
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace ebb::canary {
 
-// What came back, as far as anybody asks.
+// The parts of an answer that matter.
 struct Answer {
   std::uint16_t status = 0;
   std::optional<std::string> nonce;
@@ -22,30 +22,31 @@ struct Answer {
   std::optional<std::string> node;
   std::optional<std::string> generation;
   std::optional<std::string> configuration;  // its digest
-  std::string body;                          // its first bytes; of a WebSocket, what it sent back
+  std::string body;                          // its first bytes; for a WebSocket, the echoed message
 };
 
 enum class Echo : std::uint8_t {
-  required,    // a canary server answers
-  if_present,  // any server may answer; what it says of itself must be right
+  required,    // the canary's server must answer
+  if_present,  // any server may answer; fields that it sends must be right
 };
 
-// As it was when the request was sent.
+// As of the moment of the request.
 struct Expectation {
   std::uint16_t status = 200;
   std::string nonce;
   Echo echo = Echo::required;
-  std::string body = std::string(body_text);     // must be part of it; "": any
-  std::vector<std::uint16_t> ports = {};         // one of them; none: any
-  std::vector<std::string> pods = {};            // one of them; "a-*": any whose name begins so; none: any
-  std::optional<std::uint64_t> generation = {};  // at least; none: any, and none
-  std::optional<std::string> stale_digest = {};  // not this configuration; "": one must be told
+  std::string body = std::string(body_text);     // the body must contain it; "": any
+  std::vector<std::uint16_t> ports = {};         // allowed ports; empty: any
+  std::vector<std::string> pods = {};            // allowed pods; "a-*": names with that prefix; empty: any
+  std::optional<std::uint64_t> generation = {};  // at least this one; empty: any or none
+  std::optional<std::string> stale_digest =
+      {};  // not this digest; "": any, but required
   base::Duration slow_above = base::Duration::max();
 };
 
 struct Judgement {
   Fault fault = Fault::none;
-  std::string detail;  // equal for equal faults: no nonce, no time
+  std::string detail;  // equal for equal faults: without nonce and time
 };
 
 Judgement judge(const Answer& answer, const Expectation& expected, base::Duration total);

@@ -7,7 +7,7 @@
 namespace ebb::canary {
 namespace {
 
-// "shop.example.com:8443" without its port; brackets of an IPv6 address go too.
+// "shop.example.com:8443" without its port, and an IPv6 address without brackets.
 std::string host_of(const std::string& authority) {
   if (authority.starts_with('[')) return authority.substr(1, authority.find(']') - 1);
   return authority.substr(0, authority.find(':'));
@@ -21,9 +21,9 @@ std::expected<std::shared_ptr<const wire::ClientContext>, std::string> context_f
   options.authorities = trust.authorities;
   options.verified_name = host;
   if (base::literal_address(host).empty())
-    options.server_name = host;  // RFC 6066 section 3: addresses are no server names
+    options.server_name = host;  // RFC 6066 section 3: addresses are not server names
   options.alpn = {protocol == Protocol::h2 ? "h2" : "http/1.1"};
-  // A session that is resumed shows no certificate: one that was replaced by a bad one would go unseen.
+  // A resumed session shows no certificate, so a bad new certificate would go unnoticed.
   options.resume = false;
   return wire::ClientContext::build(options);
 }

@@ -1,5 +1,5 @@
-// A leg: one way through a router that is walked again and again. The door (which replica, which kind of route) times
-// the protocol that is spoken to it.
+// A leg: one path through a router that is probed repeatedly. It combines a door (which replica, which kind of route)
+// with a protocol.
 #pragma once
 
 #include <cstdint>
@@ -43,32 +43,32 @@ inline constexpr std::string_view protocol_names[] = {
 constexpr std::string_view name(Kind kind) { return kind_names[static_cast<std::size_t>(kind)]; }
 constexpr std::string_view name(Protocol protocol) { return protocol_names[static_cast<std::size_t>(protocol)]; }
 
-// Without TLS at the front door, HTTP/2 is spoken with prior knowledge (RFC 9113 section 3.3).
+// Without TLS at the front door, HTTP/2 uses prior knowledge (RFC 9113 section 3.3).
 constexpr bool secured(Kind kind) { return kind != Kind::plain; }
-// Behind a passthrough nobody but the server can have written the answer: the router cannot say what it runs.
+// On a passthrough leg only the server can have written the answer, so the router cannot add its configuration.
 constexpr bool says_configuration(Kind kind) { return kind != Kind::passthrough; }
 
-// A way into one replica.
+// An entrance to one replica.
 struct Door {
-  std::string replica;  // its name, for people and metrics
+  std::string replica;  // for display and metrics
   Kind kind = Kind::plain;
-  std::string host;  // where to connect: an address or a name, which is looked up for every connection
+  std::string host;  // an address, or a name to resolve for every connection
   std::uint16_t port = 0;
-  std::string authority;  // what the request asks for, and the server name (SNI) without its port
+  std::string authority;  // of the request; without the port, also the server name (SNI)
   std::string path = "/";
   std::vector<Protocol> protocols = {Protocol::http1_fresh, Protocol::http1_reused, Protocol::h2, Protocol::websocket};
-  // The router whose route follows the rotation, and whose generations are known. Of others, either port is right, and
-  // the digest of their configuration has to become ours.
+  // This router: its route follows the rotation, and its generations are known. For other replicas either port is
+  // right, and the digest of their configuration must become ours.
   bool own = true;
 };
 
-// What the certificate at the front door must prove.
+// What the front door's certificate must prove.
 struct Trust {
-  bool verify = true;                // false: its facts are recorded, nothing more
-  wire::PemSource authorities = {};  // none: the system's
+  bool verify = true;                // false: its facts are only recorded
+  wire::PemSource authorities = {};  // empty: the system's
 };
 
-// A leg, ready to be walked.
+// A leg that is ready for probes.
 struct Leg {
   std::string replica;
   Kind kind = Kind::plain;
@@ -78,9 +78,9 @@ struct Leg {
   std::string authority;
   std::string path;
   bool own = true;
-  std::shared_ptr<const wire::ClientContext> tls;  // null: plain
+  std::shared_ptr<const wire::ClientContext> tls;  // null: no TLS
 
-  // Two legs with the same name are the same leg and share their history.
+  // Legs with the same name are the same leg and share their history.
   std::string name() const;  // "a/edge/h2"
 };
 

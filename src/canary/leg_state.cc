@@ -11,7 +11,7 @@ namespace {
 constexpr std::string_view reason_unknown = "CanaryChecksNotYetMade";
 constexpr std::string_view reason_unable = "CanaryChecksNotPossible";
 constexpr std::string_view reason_yes = "CanaryChecksSucceeding";
-constexpr std::string_view reason_no = "CanaryChecksRepetitiveFailures";  // OpenShift's word for it
+constexpr std::string_view reason_no = "CanaryChecksRepetitiveFailures";  // OpenShift's term
 
 void extend(LegState::Span& span, base::WallTime now) {
   if (span.count == 0) span.first = now;
@@ -45,7 +45,7 @@ LegState::News LegState::note(const Judgement& judgement, base::WallTime now) {
   seen_ = std::min(seen_ + 1, of);
   if (bad) note_error(judgement, now);
   if (bad_lately() >= tolerance_.bad) return turn(Truth::no, now);
-  // One bad probe does not make an unknown leg a good one.
+  // One bad probe does not make an unknown leg good.
   return bad && standing_ == Truth::unknown ? News::none : turn(Truth::yes, now);
 }
 
@@ -121,7 +121,7 @@ Condition sum_up(const std::vector<NamedCondition>& legs) {
   }
   sum.status = of(Truth::no) > 0 ? Truth::no : of(Truth::unknown) > 0 ? Truth::unknown : Truth::yes;
   sum.message = fmt::format("{} of {} legs succeed", of(Truth::yes), legs.size());
-  // It has been false since the first of those that fail now, and true since the last one was.
+  // False since the earliest of the legs that fail now; true since the last leg became true.
   for (const auto& [leg, condition] : legs) {
     if (condition.status != sum.status) continue;
     if (sum.reason.empty()) {

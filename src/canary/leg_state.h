@@ -1,7 +1,7 @@
-// The state of a leg from its last probes: k bad ones of the last n make it failing, fewer let it recover. Pure.
+// The state of a leg from its last probes: k bad probes of the last n make it failing; with fewer it recovers. Pure.
 //
 // A spell begins with the first fault after n good probes. The leg keeps the counts of its faults and its last distinct
-// errors until the next spell begins, so that an operator can read in the morning what failed at night.
+// errors until the next spell begins, so that an operator can see in the morning what failed at night.
 #pragma once
 
 #include <array>
@@ -18,8 +18,8 @@ namespace ebb::canary {
 
 struct Tolerance {
   static constexpr std::uint32_t of_max = 32;
-  std::uint32_t bad = 3;  // so many
-  std::uint32_t of = 5;   // of the last
+  std::uint32_t bad = 3;  // this many bad probes
+  std::uint32_t of = 5;   // of the last probes
 };
 
 enum class Truth : std::uint8_t { unknown, yes, no };
@@ -27,7 +27,7 @@ constexpr std::string_view name(Truth truth) {
   return truth == Truth::yes ? "True" : truth == Truth::no ? "False" : "Unknown";
 }
 
-// A condition in the manner of Kubernetes.
+// A condition as in Kubernetes.
 struct Condition {
   static constexpr std::string_view type = "CanaryChecksSucceeding";
   Truth status = Truth::unknown;
@@ -57,18 +57,18 @@ class LegState {
 
   explicit LegState(Tolerance tolerance = {}) : tolerance_(tolerance) {}
 
-  // `unable` says nothing about the leg: it is counted, and makes what is known of it stale.
+  // `unable` says nothing about the leg: it is counted, and makes the known state stale.
   News note(const Judgement& judgement, base::WallTime now);
 
   Truth succeeding() const { return standing_; }
   base::WallTime since() const { return since_; }
-  std::uint32_t bad_lately() const;  // of
+  std::uint32_t bad_lately() const;  // of the window
   std::uint32_t seen_lately() const { return seen_; }
-  // The fault that this spell has most of, the later one of two; none before the first.
+  // The most frequent fault of this spell, of equals the later; empty before the first.
   std::optional<Cause> cause() const;
-  const std::vector<Error>& errors() const { return errors_; }  // the last one first
+  const std::vector<Error>& errors() const { return errors_; }  // newest first
   std::uint64_t probes() const { return probes_; }
-  std::uint64_t count(Fault fault) const { return counts_[static_cast<std::size_t>(fault)]; }  // ever
+  std::uint64_t count(Fault fault) const { return counts_[static_cast<std::size_t>(fault)]; }  // in total
   const Judgement& last() const { return last_; }
   base::WallTime last_at() const { return last_at_; }
   Condition condition() const;
@@ -81,9 +81,9 @@ class LegState {
   Tolerance tolerance_;
   Truth standing_ = Truth::unknown;
   base::WallTime since_{};
-  bool was_failing_ = false;  // when it was last known
-  std::uint32_t window_ = 0;  // the newest in the lowest bit; 1: bad
-  std::uint32_t seen_ = 0;    // of the window
+  bool was_failing_ = false;  // when last known
+  std::uint32_t window_ = 0;  // newest in the lowest bit; 1: bad
+  std::uint32_t seen_ = 0;    // probes in the window
   std::array<Span, fault_count> spell_{};
   std::vector<Error> errors_;
   std::array<std::uint64_t, fault_count> counts_{};
@@ -92,7 +92,7 @@ class LegState {
   base::WallTime last_at_{};
 };
 
-// Of all legs: no if one says no, yes if all say yes.
+// Over all legs: no if any leg says no, yes if all say yes.
 struct NamedCondition {
   std::string leg;
   Condition condition;

@@ -1,4 +1,4 @@
-// The duration of each part of a probe: the part that grew shows where to look.
+// The duration of each part of a probe, which shows where time is lost.
 #pragma once
 
 #include <algorithm>
@@ -27,8 +27,8 @@ inline constexpr std::string_view phase_names[] = {
 };
 inline constexpr std::size_t phase_count = std::size(phase_names);
 
-// first_byte runs from the request to the first byte of its answer, total from the beginning to the end. A phase that
-// was not needed (an address is not looked up, a reused connection not made) or not reached has no duration.
+// first_byte runs from the request to the first byte of its answer; total from beginning to end. A phase that was
+// skipped (an address needs no look-up, a reused connection no handshake) or not reached has no duration.
 class Phases {
  public:
   const std::optional<base::Duration>& operator[](Phase phase) const { return took_[static_cast<std::size_t>(phase)]; }
@@ -43,7 +43,7 @@ class Phases {
 struct CheckDurations {
   static constexpr std::array<std::int64_t, 7> bounds_ms = {25, 50, 100, 200, 400, 800, 1600};
 
-  std::array<std::uint64_t, bounds_ms.size() + 1> buckets{};  // not added up; the last one takes the rest
+  std::array<std::uint64_t, bounds_ms.size() + 1> buckets{};  // not cumulative; the last has no upper bound
   std::uint64_t count = 0;
   base::Duration sum{};
 
@@ -58,8 +58,8 @@ struct CheckDurations {
 
 // Of one leg.
 struct PhaseHistograms {
-  std::array<observe::Histogram, phase_count> phases;  // of every probe that got so far
-  CheckDurations checks;                               // total, of those that succeeded
+  std::array<observe::Histogram, phase_count> phases;  // of every probe that reached the phase
+  CheckDurations checks;                               // total time of successful probes
 
   void add(const Phases& probe, bool good) {
     for (std::size_t i = 0; i < phase_count; ++i) {

@@ -15,7 +15,7 @@ using reactor::CloseMode;
 
 namespace {
 
-// An address as it stands in a leg: without brackets, and the port apart.
+// An address as written in a leg: without brackets, and with a separate port.
 std::optional<base::Address> numeric(const std::string& host, std::uint16_t port) {
   const bool v6 = host.find(':') != std::string::npos;
   return base::Address::parse(v6 ? fmt::format("[{}]:{}", host, port) : fmt::format("{}:{}", host, port));
@@ -138,7 +138,7 @@ void Probe::transmit(Chain&& bytes) {
   reactor_.send(socket_, std::move(bytes));
 }
 
-// The kernel takes a request whatever the peer does: only its acknowledgements tell.
+// The kernel buffers a request whatever the peer does; only acknowledgements prove delivery.
 bool Probe::delivered() const {
   const auto facts = reactor_.tcp_facts(socket_);
   return facts ? facts->acknowledged >= sent_ : reactor_.unsent(socket_) == 0;
@@ -160,12 +160,12 @@ Probe::Ending Probe::take_cipher(Slice bytes) {
   }
   while (!plain.empty()) {
     if (Ending ending = take_plain(plain.pop_front())) {
-      // More than the answer came with it, if only the end: this connection carries no other question.
+      // More bytes, or the end, came with the answer: do not reuse this connection.
       const bool more = !plain.empty() || status != wire::TlsSession::Status::open;
       if (stage_ == Stage::resting && more) hang_up(CloseMode::flush);
       return ending;
     }
-    if (!socket_) return {};  // what came was not asked for, and the connection is closed
+    if (!socket_) return {};  // unrequested bytes, and the connection is closed
   }
   switch (status) {
     case wire::TlsSession::Status::open: return {};
@@ -176,7 +176,7 @@ Probe::Ending Probe::take_cipher(Slice bytes) {
     hang_up(CloseMode::reset);
     return {};
   }
-  // In TLS 1.3 a server may refuse the handshake after we thought it done.
+  // In TLS 1.3 a server may refuse the handshake after the client considers it done.
   if (stage_ == Stage::asking && dialogue_->begun()) return end({Fault::malformed, session.why()});
   const bool untrusted = session.cause() == Cause::backend_tls_untrusted;
   return end({untrusted ? Fault::certificate : Fault::tls_handshake, session.why()});
@@ -184,7 +184,7 @@ Probe::Ending Probe::take_cipher(Slice bytes) {
 
 Probe::Ending Probe::take_plain(const Slice& bytes) {
   if (stage_ != Stage::asking) {
-    hang_up(CloseMode::reset);  // nothing was asked
+    hang_up(CloseMode::reset);  // no request was sent
     return {};
   }
   const bool begun = dialogue_->begun();
@@ -216,8 +216,8 @@ Probe::Ending Probe::ask_again() {
   return begin_asking();
 }
 
-// A peer may end a kept connection at any time (RFC 9112 section 9.5). What it had answered stands. To reset it is no
-// right of anybody: section 9.6 tells how to close without one.
+// A peer may end an idle connection at any time (RFC 9112 section 9.5), and its earlier answer counts. It must not
+// reset the connection: section 9.6 describes how to close without a reset.
 bool Probe::closed_instead_of_reused() const { return answered_ != nullptr && !dialogue_->begun(); }
 
 ProbeResult Probe::end_without_reuse() {
@@ -233,7 +233,7 @@ Probe::Ending Probe::on_peer_finished() {
   return ending;
 }
 
-// A connection that rests is closed as soon as its peer has finished: it would else stay half open until the next walk.
+// Close an idle connection as soon as its peer has finished: it would stay half open until the next probe.
 Probe::Ending Probe::finish_input(bool cleanly) {
   if (stage_ == Stage::resting) {
     hang_up(CloseMode::flush);
@@ -253,7 +253,7 @@ Probe::Ending Probe::on_failed(const base::Error& error) {
     case Stage::securing: return end({Fault::tls_handshake, "reset within the handshake"});
     case Stage::asking: break;
   }
-  // tcp_reset(): a reset behind a FIN is EPIPE. Our question had crossed that FIN.
+  // tcp_reset(): a reset after a FIN is EPIPE. Our request had crossed that FIN.
   if (closed_instead_of_reused() && error.sys == EPIPE) return end_without_reuse();
   if (error.cause == Cause::resource_limit) return end({Fault::unable, words(error)});
   if (std::string_view(error.where) == "send") return end({Fault::write, words(error)});
@@ -275,7 +275,7 @@ ProbeResult Probe::on_timeout() {
   return end({Fault::slow, "the answer began and did not end in time"});
 }
 
-// An answer that came whole is parted from politely; what did not end by itself is reset, and leaves no TIME_WAIT.
+// After a complete answer the connection is closed gracefully. Otherwise it is reset, which leaves no TIME_WAIT.
 ProbeResult Probe::end(Judgement judgement, bool whole) {
   result_.answer = dialogue_->answer();
   result_.phases.set(Phase::total, reactor_.clock().now() - began_);
@@ -291,8 +291,8 @@ ProbeResult Probe::end(Judgement judgement, bool whole) {
   return std::exchange(result_, {});
 }
 
-// Closing with FIN alone would leave the socket to the reactor for as long as the peer likes; here it stays in the
-// book.
+// Closing with a FIN alone would leave the socket to the reactor for as long as the peer likes. Here the socket stays
+// in the book.
 void Probe::part() {
   stage_ = Stage::parting;
   Chain last;

@@ -30,7 +30,7 @@ class Probe {
   Probe(const Probe&) = delete;
   Probe& operator=(const Probe&) = delete;
 
-  // The result, as soon as there is one.
+  // The result, once there is one.
   using Ending = std::optional<ProbeResult>;
   Ending begin(Expectation expected);
   Ending on_resolved(const std::expected<base::Address, std::string>& address);
@@ -66,11 +66,11 @@ class Probe {
   ProbeResult end(Judgement judgement, bool whole = false);  // `whole`: the answer is complete
   void send(base::Chain&& plain);
   void transmit(base::Chain&& bytes);
-  bool delivered() const;  // all that was sent
+  bool delivered() const;  // the peer has acknowledged all sent bytes
   void note_certificate();
   void part();
   void hang_up(reactor::CloseMode mode);
-  base::Duration lap();  // since the last one
+  base::Duration lap();  // time since the last call
 
   reactor::Reactor& reactor_;
   const Leg leg_;
@@ -78,15 +78,15 @@ class Probe {
   base::Rng& random_;
   Stage stage_ = Stage::resting;
   reactor::SocketId socket_;
-  std::string peer_;        // of the socket
-  std::uint64_t sent_ = 0;  // on it
+  std::string peer_;        // address of the socket's peer
+  std::uint64_t sent_ = 0;  // bytes sent on the socket
   std::unique_ptr<Secure> secure_;
-  std::unique_ptr<Dialogue> dialogue_;  // of this walk
-  std::unique_ptr<Dialogue> answered_;  // the one before it, on the same connection and in the same walk
+  std::unique_ptr<Dialogue> dialogue_;  // of this probe
+  std::unique_ptr<Dialogue> answered_;  // the previous dialogue, on the same connection and in the same probe
   Expectation expected_;
   base::Instant began_{};
   base::Instant lap_{};
-  ProbeResult result_;  // of this walk, as far as it has come
+  ProbeResult result_;  // of this probe, so far
 };
 
 }  // namespace ebb::canary

@@ -9,7 +9,7 @@
 
 namespace ebb::canary {
 
-// Of the certificate at the front door.
+// Facts of the front door's certificate.
 struct CertificateFacts {
   std::string subject;
   std::string issuer;
@@ -20,13 +20,13 @@ struct CertificateFacts {
 struct ProbeResult {
   Judgement judgement;
   Phases phases;
-  Answer answer;        // as far as it came
-  std::string peer;     // the address that was asked; "": none was
-  bool reused = false;  // on a connection that had carried another request
-  std::string tls;      // version of the protocol; "": none
+  Answer answer;        // as much as arrived
+  std::string peer;     // address of the router; "": not reached
+  bool reused = false;  // the connection had carried an earlier request
+  std::string tls;      // TLS version; "": none
   std::optional<CertificateFacts> certificate;
   bool expires_soon = false;  // the certificate: a warning, not a fault
-  base::WallTime at{};        // when it ended
+  base::WallTime at{};        // end of the probe
 
   bool good() const { return judgement.fault == Fault::none; }
 };

@@ -17,12 +17,12 @@ struct Prober::Walk {
   std::optional<ProbeResult> last;
   PhaseHistograms durations;
   base::Handle self;
-  std::size_t index = 0;  // among the legs
+  std::size_t index = 0;  // index among the legs
   base::Timer due;
   base::Timer budget;
   base::Instant began{};
-  std::uint64_t left = 0;   // probes to make
-  bool name_asked = false;  // the resolver has not answered yet, perhaps since the walk before
+  std::uint64_t left = 0;   // probes left
+  bool name_asked = false;  // the resolver has not answered yet, perhaps since the previous probe
   std::unique_ptr<Probe> probe;
 };
 
@@ -105,7 +105,7 @@ Expectation Prober::expectation(const Walk& walk) {
   expected.nonce = fmt::format("{:016x}", random_.next());
   expected.echo = options_.echo;
   expected.body = websocket ? expected.nonce : options_.body;
-  // A connection that is passed through stays with the endpoint that it was opened to.
+  // A passthrough connection stays with its first endpoint.
   const bool tied = leg.kind == Kind::passthrough && leg.protocol == Protocol::http1_reused;
   expected.ports = leg.own && !tied ? rotation_.right_ports(reactor_.now()) : rotation_.ports();
   expected.pods = options_.pods;
@@ -123,7 +123,7 @@ void Prober::expect_configuration(const Leg& leg, Expectation& expected) const {
   }
 }
 
-// An answer that was wrong before anybody asked for its configuration may not be the router's.
+// A wrong answer whose configuration was not checked may not come from the router.
 void Prober::note_configuration(const Leg& leg, const ProbeResult& result) {
   if (!ours_ || leg.own || !says_configuration(leg.kind)) return;
   if (!result.good() && result.judgement.fault != Fault::stale_generation) return;
@@ -142,7 +142,7 @@ void Prober::begin(Walk& walk) {
   if (!had_socket && walk.probe->has_socket()) connections_ += 1;
 }
 
-// A question that is still open from an earlier walk will answer this one too: one question per leg, whatever happens.
+// An open question from an earlier probe will answer this one too: at most one question per leg.
 void Prober::look_up(Walk& walk) {
   if (std::exchange(walk.name_asked, true)) return;
   resolver_.resolve(walk.leg.host, [this, alive = std::weak_ptr(alive_), handle = walk.self](const auto& address) {

@@ -1,11 +1,11 @@
-// Probes every leg again and again, and keeps the results. One object for the life of the router, with its own reactor:
-// all calls and callbacks are on that reactor's thread (others post()).
+// Probes every leg repeatedly and keeps the results. One object for the life of the router, with its own reactor: all
+// calls and callbacks are on that reactor's thread (other threads use post()).
 //
-// The prober cannot leak connections itself. A leg has one connection or none, and never a second before the first is
-// closed. The budget ends a probe that hangs. So there are never more sockets than legs, whatever the period and
+// The prober cannot leak connections itself. A leg has at most one connection, and never a second before the first is
+// closed. The budget ends a probe that hangs. There are therefore never more sockets than legs, whatever the period and
 // however long the prober runs.
 //
-// Next: probe (one walk), judge (was it right?), leg_state (what do the last ones amount to?), rotation.
+// Next: probe (one probe), judge (the answer), leg_state (the state from the last probes), rotation.
 #pragma once
 
 #include <functional>
@@ -32,17 +32,17 @@ namespace ebb::canary {
 struct ProberOptions {
   Schedule schedule;
   Tolerance tolerance;
-  RotationPlan rotation;  // without ports: the port is not looked at
+  RotationPlan rotation;  // without ports: the port is not checked
   Echo echo = Echo::required;
-  std::string body = std::string(body_text);                    // must be part of each answer; "": any
-  std::vector<std::string> pods = {};                           // that may answer; none: any
+  std::string body = std::string(body_text);                    // every answer must contain it; "": any
+  std::vector<std::string> pods = {};                           // allowed pods; empty: any
   base::Duration settle = std::chrono::minutes{2};              // for a change to reach all replicas
   base::Duration expiry_warning = std::chrono::hours{24 * 14};  // before a certificate expires
-  std::uint64_t probes_per_leg = UINT64_MAX;                    // then the leg rests
-  std::uint64_t seed = 0;                                       // of nonces and jitter
+  std::uint64_t probes_per_leg = UINT64_MAX;                    // then the leg stops
+  std::uint64_t seed = 0;                                       // for nonces and jitter
 };
 
-// What this router runs.
+// This router's configuration.
 struct OwnConfiguration {
   std::uint64_t generation = 0;
   std::string digest;
@@ -57,19 +57,19 @@ struct LegFacts {
 
 struct ProberFacts {
   std::vector<LegFacts> legs;
-  Condition condition;  // of all of them
+  Condition condition;  // over all legs
   std::optional<std::uint16_t> wanted_port;
   std::uint64_t port_moves = 0;
-  std::size_t sockets = 0;        // now
-  std::uint64_t connections = 0;  // ever opened
+  std::size_t sockets = 0;        // open now
+  std::uint64_t connections = 0;  // opened in total
 };
 
 class Prober final : public reactor::Handler {
  public:
   struct Callbacks {
-    // A probe has ended; `news` if the leg turned with it.
+    // Called after each probe; `news` if the leg's state changed.
     std::function<void(const Leg&, const ProbeResult&, LegState::News, const Condition&)> probed;
-    // The canary's route should lead to this port from now on. Also called by start(), for the first.
+    // The canary's route should lead to this port from now on. Also called by start(), for the first port.
     std::function<void(std::uint16_t port)> port_wanted;
   };
 
@@ -78,16 +78,17 @@ class Prober final : public reactor::Handler {
   Prober(const Prober&) = delete;
   Prober& operator=(const Prober&) = delete;
 
-  // Legs that were there before keep what is known of them; what is under way is given up. Not from a callback.
+  // Legs that existed before keep their history; probes in progress are dropped. Not from a callback.
   void set_legs(std::vector<Leg> legs);
-  // All workers of this router have it: requests that are sent from now on must show it, or a later one.
+  // Call once all workers of this router have the configuration: answers to later requests must show it, or a newer
+  // one.
   void set_configuration(OwnConfiguration ours) { ours_ = std::move(ours); }
   ProberFacts facts() const;
   std::size_t sockets() const;
   bool owns(base::Owner owner, base::Handle socket);  // for the self-audit
 
  private:
-  struct Walk;  // a leg and what is known of it
+  struct Walk;  // a leg and its history
   enum OwnerKind : std::uint32_t { connection, due, budget };
 
   void on_accepted(base::Owner, reactor::SocketId socket, const base::Address&) override;
@@ -118,10 +119,10 @@ class Prober final : public reactor::Handler {
   Rounds rounds_;
   std::optional<OwnConfiguration> ours_;
   std::map<std::string, Agreement> agreements_;  // of other replicas, by name
-  std::vector<base::Handle> order_;              // of the legs, as they were given
+  std::vector<base::Handle> order_;              // the legs, in the given order
   base::SlotMap<Walk> walks_;
   std::uint64_t connections_ = 0;
-  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // an answer of the resolver may come after us
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // the resolver may answer after this object is gone
 };
 
 }  // namespace ebb::canary

@@ -28,9 +28,9 @@ std::expected<base::Address, std::string> look_up(const std::string& host) {
   return address;
 }
 
-// The C library opens files and sockets of which nobody tells us. They get a table of descriptors of their own, where
-// the self-audit does not take them for lost: that of a thread, and it ends with it. None of the process's stays in it,
-// since a connection that is closed meanwhile would stay open there. Before Linux 5.9 there is but one table.
+// The C library opens files and sockets that we cannot see, and the self-audit would report them as lost. The look-up's
+// thread therefore gets its own descriptor table, which ends with the thread. The table starts empty: a copied
+// descriptor would keep a closed connection open. Before Linux 5.9 there is only one table.
 std::expected<base::Address, std::string> look_up_apart(const std::string& host) {
   std::expected<base::Address, std::string> address;
   try {
@@ -46,10 +46,10 @@ std::expected<base::Address, std::string> look_up_apart(const std::string& host)
 
 }  // namespace
 
-// The list of the waiting is the reactor thread's own; the lock guards the way to it.
+// The waiting list belongs to the reactor thread; the lock guards access to the reactor.
 struct ThreadedResolver::Desk : std::enable_shared_from_this<Desk> {
   std::mutex mutex;
-  reactor::Reactor* reactor = nullptr;  // null: nobody asks any more
+  reactor::Reactor* reactor = nullptr;  // null: the resolver is gone
   std::map<std::string, std::vector<Done>> waiting;
 
   void post_answer(const std::string& host, std::expected<base::Address, std::string> address) {
@@ -76,7 +76,7 @@ void ThreadedResolver::resolve(const std::string& host, Done done) {
   auto [entry, first] = desk_->waiting.try_emplace(host);
   entry->second.push_back(std::move(done));
   if (!first) return;
-  // Nothing but the thread's beginning can fail here.
+  // Only the start of the thread can fail here.
   try {
     std::thread([desk = desk_, host] {
       auto address = look_up_apart(host);

@@ -1,5 +1,5 @@
-// Addresses for names. getaddrinfo() blocks and cannot be cancelled, so each look-up under way has a thread. There are
-// never more threads than names. A caller that no longer wants to wait forgets the question.
+// Resolves names to addresses. getaddrinfo() blocks and cannot be cancelled, so each look-up has a thread. There are
+// never more threads than names. A caller that no longer wants to wait drops the question.
 #pragma once
 
 #include <cstdint>
@@ -25,14 +25,14 @@ class Resolver {
 class ThreadedResolver final : public Resolver {
  public:
   explicit ThreadedResolver(reactor::Reactor& reactor);
-  ~ThreadedResolver() override;  // on the reactor's thread, or after it; questions that are open are never answered
+  ~ThreadedResolver() override;  // on the reactor's thread, or after it; open questions are never answered
   ThreadedResolver(const ThreadedResolver&) = delete;
   ThreadedResolver& operator=(const ThreadedResolver&) = delete;
   void resolve(const std::string& host, Done done) override;
 
  private:
   struct Desk;
-  std::shared_ptr<Desk> desk_;  // shared with the threads, which may outlive us
+  std::shared_ptr<Desk> desk_;  // shared with the threads, which may outlive the resolver
 };
 
 }  // namespace ebb::canary

@@ -18,8 +18,8 @@
 namespace ebb::canary {
 
 struct RotationPlan {
-  std::vector<std::uint16_t> ports = {};           // fewer than two: nothing is moved
-  std::uint32_t rounds = 5;                        // good ones in a row before the next move
+  std::vector<std::uint16_t> ports = {};           // fewer than two: no rotation
+  std::uint32_t rounds = 5;                        // good rounds in a row before the next move
   base::Duration grace = std::chrono::seconds{5};  // for the change to reach every worker
 };
 
@@ -30,7 +30,7 @@ class PortRotation {
   std::optional<std::uint16_t> wanted() const {
     return plan_.ports.empty() ? std::nullopt : std::optional(plan_.ports[at_]);
   }
-  // The ports that may answer a request that is sent now; none: nobody asks.
+  // The ports that may answer a request sent now; empty: not checked.
   std::vector<std::uint16_t> right_ports(base::Instant now) const {
     if (plan_.ports.empty()) return {};
     std::vector<std::uint16_t> right = {plan_.ports[at_]};
@@ -40,7 +40,7 @@ class PortRotation {
   const std::vector<std::uint16_t>& ports() const { return plan_.ports; }
   std::uint64_t moves() const { return moves_; }
 
-  // True: wanted() is another port now.
+  // True if wanted() has changed.
   bool round_ended(bool good, base::Instant now) {
     good_rounds_ = good ? good_rounds_ + 1 : 0;
     if (good_rounds_ < plan_.rounds || plan_.ports.size() < 2) return false;
@@ -60,18 +60,18 @@ class PortRotation {
   std::uint32_t good_rounds_ = 0;
 };
 
-// A round is over when every leg has been walked since it began. Each leg keeps its own time.
+// A round is over when every leg was probed since it began. Each leg keeps its own time.
 class Rounds {
  public:
   enum class Outcome : std::uint8_t {
     good,
     bad,
-    excused,  // it failed, as is known of this leg; one replica that is down does not keep the others from being proven
+    excused,  // failed as known of this leg; one failed replica does not prevent proof for the others
   };
 
   explicit Rounds(std::size_t legs = 0) : walked_(legs, false) {}
 
-  // Whether the round was good, if it is over with this.
+  // Returns whether the round was good, if this ends it.
   std::optional<bool> note(std::size_t leg, Outcome outcome) {
     if (outcome == Outcome::good) good_ = true;
     if (outcome == Outcome::bad) bad_ = true;
@@ -89,7 +89,7 @@ class Rounds {
  private:
   std::vector<bool> walked_;
   std::size_t walked_count_ = 0;
-  bool good_ = false;  // some leg
+  bool good_ = false;  // a leg was good
   bool bad_ = false;
 };
 

@@ -16,7 +16,7 @@ std::array<char, 24> draw_key(base::Rng& random) {
 
 }  // namespace
 
-// Braces: what is drawn first is drawn first.
+// Braces fix the order of the random draws.
 WebsocketDialogue::WebsocketDialogue(const Question& question, base::Rng& random)
     : WebsocketDialogue{question, draw_key(random), static_cast<std::uint32_t>(random.next())} {}
 
@@ -37,7 +37,7 @@ Dialogue::Step WebsocketDialogue::take(base::BlockPool& pool, const base::Slice&
   return step;
 }
 
-// Any other status is the answer already; what it has to say in its body is not waited for.
+// Any other status is already the answer; its body is not read.
 Dialogue::Step WebsocketDialogue::take_head(const wire::ResponseHead& head, std::string_view rest) {
   if (head.status != 101) return Step::complete;
   const wire::Field* const accept = head.fields.find("sec-websocket-accept");

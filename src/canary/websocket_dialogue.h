@@ -1,4 +1,4 @@
-// WebSocket: the handshake of RFC 6455, then one message that must come back as it was sent.
+// WebSocket: the handshake of RFC 6455, then one message that the server must echo.
 #pragma once
 
 #include <array>
@@ -24,7 +24,7 @@ class WebsocketDialogue final : public H1Dialogue {
 
   const Key key_;
   const std::uint32_t mask_;
-  bool switched_ = false;  // 101 has come
+  bool switched_ = false;  // 101 has arrived
   bool asked_ = false;     // our message has been sent
   WebsocketReader reader_;
 };

@@ -38,7 +38,7 @@ void WebsocketEcho::take(std::string_view bytes, std::string& out) {
 
 void WebsocketEcho::leave(std::string& out) {
   leaving_ = true;
-  if (in_frame_ || close_sent_) return;  // else it follows the frame
+  if (in_frame_ || close_sent_) return;  // else Close follows the frame
   close_sent_ = true;
   out.append(wire::websocket_going_away.data(), wire::websocket_going_away.size());
 }
@@ -75,7 +75,7 @@ void WebsocketEcho::begin_frame(std::string& out) {
   }
   mask_at_ = 0;
   in_frame_ = true;
-  // A Pong answers nothing; behind our Close nothing may be sent.
+  // A Pong needs no answer; after our Close no frame may be sent.
   dropped_ = opcode() == pong || close_sent_;
   if (dropped_) return;
   const auto first = opcode() == ping ? static_cast<std::uint8_t>(final_bit | pong) : header_[0];

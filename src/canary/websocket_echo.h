@@ -1,6 +1,6 @@
-// The server's end of a WebSocket (RFC 6455 section 5) that gives back what it is sent: each frame returns unmasked
-// while it still comes in, a Ping as a Pong; a Close is answered and ends it. Keeps nothing but the header in hand, so
-// that a frame may be of any length.
+// The server's end of a WebSocket (RFC 6455 section 5) that echoes its input: each frame returns unmasked while it
+// still arrives, a Ping as a Pong; a Close is answered and ends it. Keeps only the current header, so a frame may have
+// any length.
 #pragma once
 
 #include <array>
@@ -12,9 +12,9 @@ namespace ebb::canary {
 
 class WebsocketEcho {
  public:
-  // Appends to `out`. Once it is over, nothing more is read.
+  // Appends to `out`. Reads nothing after the end.
   void take(std::string_view bytes, std::string& out);
-  // Says that this end is going away, between two frames; the peer answers with its Close.
+  // Sends a Close between two frames; the peer answers with its Close.
   void leave(std::string& out);
   bool over() const { return over_; }
 
@@ -31,12 +31,12 @@ class WebsocketEcho {
 
   std::array<std::uint8_t, header_max> header_{};
   std::size_t seen_ = 0;       // bytes of the header
-  std::uint64_t payload_ = 0;  // still to come of the frame
-  std::uint32_t mask_at_ = 0;  // of the next byte
+  std::uint64_t payload_ = 0;  // missing bytes of the frame
+  std::uint32_t mask_at_ = 0;  // index for the next byte
   std::array<std::uint8_t, 4> mask_{};
   bool in_frame_ = false;
-  bool dropped_ = false;  // the frame in hand is not given back
-  bool leaving_ = false;  // a Close of ours is due, or was sent
+  bool dropped_ = false;  // the current frame is not echoed
+  bool leaving_ = false;  // our Close is pending, or was sent
   bool close_sent_ = false;
   bool over_ = false;
 };

@@ -1,5 +1,5 @@
-// The first message that a server sends on a WebSocket (RFC 6455 section 5): its frames put together, control frames
-// between them skipped. Pure; splitting the input anywhere gives the same message and verdict.
+// Reads the first message from a server on a WebSocket (RFC 6455 section 5): joins its frames and skips control frames
+// between them. Pure; the result does not depend on where the input is split.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ class WebsocketReader {
     more,
     complete,
     closed,   // a Close frame
-    refused,  // against the rules, or too long: see why()
+    refused,  // violates the protocol, or too long: see why()
   };
   static constexpr std::size_t message_bytes_max = 4096;
 
@@ -31,7 +31,7 @@ class WebsocketReader {
 
   std::string input_;  // a partial frame
   std::string message_;
-  bool begun_ = false;  // the first frame of the message has come
+  bool begun_ = false;  // the first frame of the message has arrived
   Status status_ = Status::more;
   const char* why_ = "";
 };

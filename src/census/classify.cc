@@ -64,7 +64,7 @@ struct Case {
   bool stalled() const { return is_stalled(socket, policy.time_outs); }
   bool stalled_by(Timer timer) const { return stalled() && socket.timer == timer; }
   std::int64_t quiet_ms() const { return std::min(socket.last_received_ms, socket.last_sent_ms); }
-  // An acknowledgement counts here: a FIN is one, and it is the last thing that was heard.
+  // Acknowledgements count: a FIN is one, and the last packet received.
   std::int64_t closed_ms() const { return std::min<std::int64_t>(quiet_ms(), socket.last_acknowledged_ms); }
   bool outlives(std::int64_t limit) const { return !give_up.in_ms || *give_up.in_ms > limit; }
 };
@@ -74,7 +74,7 @@ struct Rule {
   bool (*holds)(const Case&);
 };
 
-// The end of a peer on this machine is always told: its kernel is ours.
+// A local peer's end is always known: its kernel is ours.
 constexpr Rule rules[] = {
     {listening, [](const Case& c) { return c.in(State::listen); }},
     {kernel_ends_it, [](const Case& c) { return c.socket.timer == Timer::time_wait || c.in(State::closed); }},

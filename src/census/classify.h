@@ -1,5 +1,5 @@
-// The class of a socket (users read it as its verdict), the reason, and what to do about it. Pure: a table of rules
-// over the facts of one socket and what all sockets together say about its peer; the first rule that holds decides.
+// The class of a socket (users see it as its verdict), the reason, and the remedy. Pure: a table of rules over the
+// facts of one socket and the evidence of all sockets about its peer. The first rule that holds decides.
 #pragma once
 
 #include <array>
@@ -59,17 +59,17 @@ struct ReasonFacts {
 const ReasonFacts& facts(Reason reason);
 
 struct Policy {
-  std::int64_t quiet_ms = 10'000;      // no data for so long: not active
-  std::int64_t limit_ms = 5 * 60'000;  // what nobody would end within this is unprotected
-  std::int64_t orphan_ms = 60'000;     // the other side has closed and nothing happened for so long
-  std::uint32_t time_outs = 2;         // unanswered ones that make a suspect
+  std::int64_t quiet_ms = 10'000;      // without data for so long: not active
+  std::int64_t limit_ms = 5 * 60'000;  // unprotected if nothing would end the socket within this
+  std::int64_t orphan_ms = 60'000;     // since the other side closed, without any event
+  std::uint32_t time_outs = 2;         // unanswered ones that make a socket suspect
 };
 
-// Facts about a socket that the socket itself does not have.
+// Facts about a socket from outside the socket.
 struct Surroundings {
-  bool peer_removed = false;  // by the list of those that are gone
-  bool host_silent = false;   // several sockets to that host agree
-  bool only_grows = false;    // its program opens more and more of its kind
+  bool peer_removed = false;  // on the list of gone peers
+  bool host_silent = false;   // by the evidence of several sockets to that host
+  bool only_grows = false;    // its program opens more and more of these
 };
 
 struct Classification {
@@ -81,9 +81,9 @@ struct Classification {
 Classification classify(const Socket& socket, const Limits& limits, const Policy& policy,
                         const Surroundings& surroundings);
 
-// No answer, and at least `times` were due.
+// No answer although at least `times` were due.
 bool is_stalled(const Socket& socket, std::uint32_t times);
-// It carries data both ways, or could.
+// Carries data both ways, or could.
 bool is_open(State state);
 
 }  // namespace ebb::census

@@ -25,7 +25,7 @@ class Collector {
   Collector(const base::Clock& clock, const CollectOptions& options) : options_(options) { sample_.at = clock.wall(); }
 
   std::expected<Sample, std::string> run(std::span<const SpaceName> spaces) {
-    // Pods are translated by their node: its table is asked for sockets of every namespace.
+    // A pod's node translates its addresses: its table serves sockets of every namespace.
     if (auto own = open_space({"this", ""})) read_translations(*own, "this", own_translations_);
     std::string last_refusal;
     for (const SpaceName& space : spaces) {
@@ -98,7 +98,7 @@ class Collector {
     return options_.options_of_all || socket.timer != Timer::none;
   }
 
-  // Process by process, so that each is opened once; by several threads, since it is most of the work.
+  // Process by process, so that each is opened once; on several threads, since this is most of the work.
   void read_options() {
     std::vector<std::uint32_t> order;
     for (std::uint32_t i = 0; i < sample_.sockets.size(); ++i) {
@@ -120,7 +120,7 @@ class Collector {
       std::vector<std::jthread> others;
       for (std::size_t share = 1; share < threads; ++share) {
         others.emplace_back([&read_share, share] {
-          ::unshare(CLONE_FILES);  // in a table of descriptors of its own it neither waits nor counts references
+          ::unshare(CLONE_FILES);  // with its own descriptor table it neither waits nor counts references
           read_share(share);
         });
       }

@@ -11,11 +11,12 @@ namespace ebb::census {
 
 struct CollectOptions {
   static constexpr std::size_t sockets_max = 2'000'000;
-  // Also of sockets without a timer: nothing ends those whatever their options are, but one may want to know.
+  // Also read options of sockets without a timer: nothing ends those whatever the options, but users may want to see
+  // them.
   bool options_of_all = false;
 };
 
-// The error: nothing at all could be read. What is only missing is in the notes of the sample.
+// The error: nothing could be read. Missing parts are in the notes of the sample.
 std::expected<Sample, std::string> collect(std::span<const SpaceName> spaces, const base::Clock& clock,
                                            const CollectOptions& options);
 

@@ -12,7 +12,7 @@
 namespace ebb::census {
 namespace {
 
-// A message of attributes, written from its begin to its end.
+// Builds a message of attributes from front to back.
 class Request {
  public:
   explicit Request(const nfgenmsg& header) { append(header); }

@@ -1,4 +1,4 @@
-// One entry of connection tracking, asked for and deleted by the ends that its opener sees.
+// Finds and deletes one entry of connection tracking, by the addresses that the opener sees.
 #pragma once
 
 #include <expected>
@@ -8,10 +8,10 @@
 
 namespace ebb::census {
 
-// The error is errno; ENOENT: it is not tracked here.
+// The error is errno; ENOENT: not tracked here.
 std::expected<Tracked, int> find_entry(NetlinkSocket& tracking, const Tuple& original);
 
-// This very entry, by its id: another one of the same ends stays, and ENOENT says so.
+// Deletes exactly this entry, by its id: another entry with the same ends stays, and the error is ENOENT.
 std::expected<void, int> delete_entry(NetlinkSocket& tracking, const Tracked& entry);
 
 }  // namespace ebb::census

@@ -11,7 +11,7 @@
 namespace ebb::census {
 namespace {
 
-// An address of either family, as its attribute has it; the port is in another one.
+// An address of either family from its attribute; the port has a separate attribute.
 std::optional<base::Address> address_of(Bytes value) {
   if (const auto v6 = read_as<in6_addr>(value)) {
     sockaddr_in6 address{.sin6_family = AF_INET6};

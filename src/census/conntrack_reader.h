@@ -1,4 +1,4 @@
-// One message of ctnetlink as an address translation. Pure; translations.h asks the kernel and looks up.
+// One message of ctnetlink as an address translation. Pure; translations.h queries the kernel and looks up.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace ebb::census {
 
-// A direction of a connection, as connection tracking has it.
+// A direction of a connection, as in connection tracking.
 struct Tuple {
   base::Address source;
   base::Address destination;
@@ -17,8 +17,8 @@ struct Tuple {
 
 struct Tracked {
   Tuple original;
-  Tuple reply;           // turned round it is the original, unless addresses are translated
-  std::uint32_t id = 0;  // the kernel's name for this entry, in its own byte order
+  Tuple reply;           // equals the reversed original unless addresses are translated
+  std::uint32_t id = 0;  // the kernel's id of this entry, in its own byte order
   bool translated() const { return original.source != reply.destination || original.destination != reply.source; }
 };
 

@@ -26,8 +26,8 @@ void write_end(const base::Address& address, std::uint32_t (&words)[4], std::uin
 
 }  // namespace
 
-// The older of the kernel's two questions: it means both families (inet_diag_dump_compat). A dump walks the table of
-// all namespaces whatever it finds there, so that to ask once for each family would cost twice as much.
+// The older of the kernel's two requests: it covers both families (inet_diag_dump_compat). Every dump walks the table
+// of all namespaces, so one request per family would cost twice as much.
 std::expected<void, int> dump_sockets(NetlinkSocket& diag, const DiagAsked& asked, std::vector<Socket>& into,
                                       DiagMissed& missed) {
   const inet_diag_req request{.idiag_family = AF_UNSPEC, .idiag_ext = extensions, .idiag_states = asked.states};
@@ -50,8 +50,8 @@ std::expected<void, int> dump_sockets(NetlinkSocket& diag, const DiagAsked& aske
   }
 }
 
-// A socket of IPv6 whose ends are mapped IPv4 addresses is found by those as well: the kernel's table of connections
-// has it under them (inet_diag_find_one_icsk).
+// An IPv6 socket with mapped IPv4 ends must be requested by IPv4: the kernel's connection table has it under them
+// (inet_diag_find_one_icsk).
 inet_diag_req_v2 diag_request(const Socket& socket) {
   inet_diag_req_v2 request{.sdiag_family = static_cast<std::uint8_t>(socket.local.family()),
                            .sdiag_protocol = IPPROTO_TCP,

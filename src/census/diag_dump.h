@@ -1,4 +1,4 @@
-// Asks the kernel for TCP sockets: all of a namespace, or one by its name. diag_reader.h reads the answers.
+// Requests TCP sockets from the kernel: all of a namespace, or one by its identity. diag_reader.h reads the answers.
 #pragma once
 
 #include <linux/inet_diag.h>
@@ -21,14 +21,14 @@ struct DiagAsked {
 };
 struct DiagMissed {
   std::size_t unreadable = 0;
-  std::size_t left_out = 0;  // beyond the limit
+  std::size_t left_out = 0;  // skipped beyond the limit
 };
 
-// Of both families. Appends. The error is errno; what was read before it stays.
+// Both families. Appends. The error is errno; sockets read before it stay.
 std::expected<void, int> dump_sockets(NetlinkSocket& diag, const DiagAsked& asked, std::vector<Socket>& into,
                                       DiagMissed& missed);
 
-// This very socket now: its ends and its cookie. ENOENT: it is no longer there.
+// The current facts of exactly this socket, by its ends and cookie. ENOENT: it is gone.
 std::expected<Socket, int> find_socket(NetlinkSocket& diag, const Socket& known);
 
 // The identity of exactly one socket for the kernel.

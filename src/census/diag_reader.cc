@@ -8,7 +8,7 @@
 namespace ebb::census {
 namespace {
 
-// A program with a dual-stack socket sees ::ffff:a.b.c.d; packets, conntrack and people know a.b.c.d.
+// A program with a dual-stack socket sees ::ffff:a.b.c.d; packets, conntrack and users know a.b.c.d.
 base::Address address_of(std::uint8_t family, const std::uint32_t (&words)[4], std::uint16_t port) {
   const bool mapped = family == AF_INET6 && words[0] == 0 && words[1] == 0 && words[2] == htonl(0xffff);
   if (family == AF_INET || mapped) {
@@ -30,7 +30,7 @@ void read_at(Bytes bytes, std::size_t offset, auto& into) {
 bool read_attribute(const Attribute& attribute, Socket& into) {
   switch (attribute.type) {
     case INET_DIAG_INFO:
-      if (attribute.value.size() < 104) return false;  // what Linux 2.6 had
+      if (attribute.value.size() < 104) return false;  // size in Linux 2.6
       read_tcp_info(attribute.value, into);
       return true;
     case INET_DIAG_MEMINFO: {
@@ -55,7 +55,7 @@ bool read_attribute(const Attribute& attribute, Socket& into) {
 
 }  // namespace
 
-// Offsets of struct tcp_info of Linux 6.18, which only ever grew at its end.
+// Offsets of struct tcp_info of Linux 6.18, which grows only at its end.
 void read_tcp_info(Bytes bytes, Socket& into) {
   into.has_info = true;
   read_at<std::uint8_t>(bytes, 2, into.retransmits);

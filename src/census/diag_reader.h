@@ -1,4 +1,4 @@
-// One message of NETLINK_SOCK_DIAG as a Socket. Pure; diag_dump.h asks the kernel.
+// One message of NETLINK_SOCK_DIAG as a Socket. Pure; diag_dump.h queries the kernel.
 #pragma once
 
 #include <optional>
@@ -8,10 +8,10 @@
 
 namespace ebb::census {
 
-// None if it is not what the kernel sends: too short, of no known state or family, or attributes that do not fit.
+// Empty if the message is invalid: too short, unknown state or family, or inconsistent attributes.
 std::optional<Socket> read_diag_message(Bytes body);
 
-// struct tcp_info by its length: the kernel's may be longer or shorter than that of our headers.
+// Reads struct tcp_info by its length: the kernel's may be longer or shorter than our headers'.
 void read_tcp_info(Bytes bytes, Socket& into);
 
 }  // namespace ebb::census

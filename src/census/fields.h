@@ -1,12 +1,11 @@
-// The facts of a socket by name, for writing as JSON and reading back. Writer and reader share this list, so they
-// cannot drift apart.
+// The facts of a socket by name, for writing as JSON and reading back. Writer and reader share this list.
 #pragma once
 
 #include "census/socket.h"
 
 namespace ebb::census {
 
-// visit(name, number) for each; numbers are unsigned, or bool.
+// Calls visit(name, number) for each; numbers are unsigned, or bool.
 template <class Self, class Visit>
 void each_number(Self& socket, Visit&& visit) {
   visit("cookie", socket.cookie);
@@ -23,7 +22,7 @@ void each_number(Self& socket, Visit&& visit) {
   visit("cgroup", socket.cgroup);
 }
 
-// As above, of TCP_INFO; the unit is in the name.
+// As above, for TCP_INFO; the unit is in the name.
 template <class Self, class Visit>
 void each_info_number(Self& socket, Visit&& visit) {
   visit("retransmits", socket.retransmits);

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::string_view keys = "state, verdict, process, pid, netns, local, peer, port";
 
-// Case, and what stands between words, do not matter: "half-open", "close_wait".
+// Ignores case and the separators of words: "half-open", "close_wait".
 std::string plain(std::string_view text) {
   std::string out;
   for (const char c : text) {
@@ -28,7 +28,7 @@ std::optional<std::uint32_t> number(std::string_view text) {
   return value;
 }
 
-// The numbers of all names that begin with the text; "established" is ESTAB here.
+// The numbers of all names with this prefix; "established" means ESTAB.
 template <class Names>
 std::vector<bool> begin_with(const Names& names, std::string_view text) {
   const std::string wanted = plain(text);

@@ -1,4 +1,4 @@
-// Which sockets are shown: words like `state=established peer=10.1.0.0/16 verdict=stale`, all of which must hold.
+// Selects sockets by words such as `state=established peer=10.1.0.0/16 verdict=stale`, all of which must match.
 #pragma once
 
 #include <expected>
@@ -14,8 +14,8 @@ namespace ebb::census {
 
 class Filter {
  public:
-  // Keys: state, verdict, process, pid, netns, local, peer, port. A word without a key is looked for in the names of
-  // the process and in both addresses. `!` before a word turns it round. The error says what is wrong with a word.
+  // Keys: state, verdict, process, pid, netns, local, peer, port. A word without a key matches the process name and
+  // both addresses. `!` before a word negates it. The error names the invalid word.
   static std::expected<Filter, std::string> parse(std::span<const std::string> words);
 
   bool admits(const Census& census, std::size_t index) const;

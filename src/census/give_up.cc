@@ -6,8 +6,8 @@
 namespace ebb::census {
 namespace {
 
-constexpr std::int64_t rto_min_ms = 200;    // TCP_RTO_MIN: the base of the model, whatever the socket's own RTO is
-constexpr std::int64_t rto_init_ms = 1000;  // TCP_TIMEOUT_INIT
+constexpr std::int64_t rto_min_ms = 200;             // TCP_RTO_MIN: the kernel's model uses this, not the socket's RTO
+constexpr std::int64_t rto_init_ms = 1000;           // TCP_TIMEOUT_INIT
 constexpr std::uint32_t orphan_retries_default = 8;  // tcp_orphan_retries()
 
 bool is_handshake(State state) {
@@ -25,7 +25,7 @@ std::int64_t user_timeout_of(const Socket& socket) {
 
 std::int64_t time_outs_ms(const Socket& socket, std::int64_t rto_max) {
   if (socket.stalls == 1) return socket.stalled_ms;
-  // Older kernels, and sockets with earlier stalls: what the time-outs so far must have taken together.
+  // Older kernels, and sockets with earlier stalls: the least time that the time-outs so far took together.
   const std::int64_t rto = socket.rto_us / 1000;
   std::int64_t gap =
       std::max<std::int64_t>(rto_min_ms, (socket.rtt_us + 4 * std::int64_t{socket.rtt_variance_us}) / 1000);
@@ -38,7 +38,7 @@ std::int64_t time_outs_ms(const Socket& socket, std::int64_t rto_max) {
   return passed;
 }
 
-// The first tick of the retransmission timer at or behind `end`: ticks are at `tick`, then after doubling gaps.
+// The first tick of the retransmission timer at or after `end`: first at `tick`, then after doubling gaps.
 std::int64_t tick_beyond(std::int64_t tick, std::int64_t gap, std::int64_t gap_max, std::int64_t end) {
   while (tick < end && gap < gap_max) {
     tick += fires_after_ms(gap);
@@ -49,7 +49,7 @@ std::int64_t tick_beyond(std::int64_t tick, std::int64_t gap, std::int64_t gap_m
   return tick;
 }
 
-// When the timer that runs will fire; it was set for `gap`.
+// When the running timer will fire; it was armed for `gap`.
 std::int64_t next_tick(const Socket& socket, std::int64_t gap) {
   return std::int64_t{socket.timer_ms} + fires_after_ms(gap) - gap;
 }
@@ -61,10 +61,10 @@ GiveUp by_retransmission(const Socket& socket, const Limits& limits) {
   const std::int64_t budget = retry_budget_ms(socket, limits);
   const std::int64_t doubled = std::min(rto * 2, rto_max);
   const bool begun = socket.retransmits > 0;
-  // The clock starts with the first retransmission (retrans_stamp), and is looked at only when the timer fires.
+  // The time counts from the first retransmission (retrans_stamp), and is checked only when the timer fires.
   const std::int64_t end = begun ? budget - time_outs_ms(socket, rto_max) : next + budget;
   if (user_timeout_of(socket) != 0) {
-    // The timer is set so that it fires at the very end (tcp_clamp_rto_to_user_timeout), except where it already runs.
+    // The kernel arms the timer to fire exactly at the end (tcp_clamp_rto_to_user_timeout), unless it already runs.
     return {Ending::user_timeout, std::max(next, end)};
   }
   if (begun) return {Ending::retransmissions, tick_beyond(next, doubled, rto_max, end)};
@@ -79,7 +79,7 @@ GiveUp by_syn(const Socket& socket, const Limits& limits) {
   const std::int64_t user_timeout = user_timeout_of(socket);
   const std::int64_t budget = user_timeout != 0 ? user_timeout : model_ms(retries, rto_init_ms, rto_max);
   const std::uint32_t ticks_max = retries + limits.syn_linear_timeouts;
-  // Since connect(): the first ones come at equal distances (tcp_syn_linear_timeouts), later ones double.
+  // Since connect(): the first SYNs are sent at equal intervals (tcp_syn_linear_timeouts), later intervals double.
   std::int64_t at = rto_init_ms;
   std::int64_t gap = rto_init_ms;
   std::int64_t now = 0;
@@ -130,7 +130,7 @@ GiveUp by_zero_window(const Socket& socket, const Limits& limits) {
   return {Ending::zero_window, at};
 }
 
-// tcp_keepalive_timer: the timer is lazy, it looks how long it was quiet only when it fires.
+// tcp_keepalive_timer: the timer is lazy and checks the idle time only when it fires.
 GiveUp by_keepalive(const Socket& socket, const Limits& limits) {
   const Options& options = socket.options;
   const std::int64_t idle = 1000 * std::int64_t{options.known ? options.keepalive_idle_s : limits.keepalive_time_s};
@@ -142,7 +142,8 @@ GiveUp by_keepalive(const Socket& socket, const Limits& limits) {
   const std::int64_t first = sent > 0 ? socket.timer_ms : std::max<std::int64_t>(socket.timer_ms, idle - silence);
   const std::int64_t user_timeout = user_timeout_of(socket);
   if (user_timeout == 0) return {Ending::keepalive, first + std::max<std::int64_t>(0, probes_max - sent) * interval};
-  // With TCP_USER_TIMEOUT the number of probes does not count: the first tick behind a probe with enough silence does.
+  // With TCP_USER_TIMEOUT the number of probes does not count: the first tick after a probe with enough silence ends
+  // it.
   const std::int64_t earliest = sent > 0 ? first : first + interval;
   const std::int64_t missing = std::max<std::int64_t>(0, user_timeout - silence - earliest);
   return {Ending::user_timeout, earliest + (missing + interval - 1) / interval * interval};

@@ -13,7 +13,7 @@ std::uint64_t port_key(const Socket& socket) { return std::uint64_t{socket.space
 
 History::Group History::group_of(const Sample& sample, const Socket& socket) const {
   Group group{.pid = sample.process_of(socket)->pid, .service = socket.far_end()};
-  // The other port of an accepted connection is chance.
+  // The other port of an accepted connection is random.
   if (std::ranges::binary_search(served_, port_key(socket))) group.service.set_port(socket.local.port());
   return group;
 }
@@ -49,7 +49,7 @@ void History::add(const Sample& sample) {
 bool History::grows(const std::deque<std::uint32_t>& counts) {
   if (counts.size() < samples_min || counts.back() < counts.front() + growth_min) return false;
   if (!std::ranges::is_sorted(counts)) return false;
-  // One burst, and then no more, is a pool that was filled.
+  // A single burst is a pool that was filled.
   std::size_t rises = 0;
   for (std::size_t i = 1; i < counts.size(); ++i) rises += counts[i] > counts[i - 1] ? 1 : 0;
   return rises >= samples_min - 1 && rises * 2 >= counts.size() - 1 && counts.back() > counts[counts.size() - 3];
@@ -68,8 +68,8 @@ std::optional<Age> History::age(const Socket& socket) const {
     at_least = base::to_ms(last_ - known->second);
   }
   if (socket.has_info && (is_open(socket.state) || socket.state == State::last_ack || socket.state == State::closing)) {
-    // Both stamps are set when the connection is established (tcp_finish_connect, tcp_create_openreq_child): where no
-    // data ever went that way, they are its age.
+    // Both stamps are set when the connection is established (tcp_finish_connect, tcp_create_openreq_child). Without
+    // data in that direction, they show the connection's age.
     if (socket.segments_received == 0) return Age{socket.last_received_ms, true};
     if (socket.segments_sent == 0) return Age{socket.last_sent_ms, true};
     at_least = std::max<std::int64_t>({at_least, socket.last_received_ms, socket.last_sent_ms});

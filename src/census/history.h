@@ -1,4 +1,4 @@
-// Facts that need several samples: since when a socket is known, and which programs only open more connections.
+// Facts that need several samples: how long a socket has existed, and which programs only open more connections.
 #pragma once
 
 #include <deque>
@@ -12,25 +12,25 @@ namespace ebb::census {
 
 struct Age {
   std::int64_t ms = 0;
-  bool exact = false;  // else it is at least as old
+  bool exact = false;  // else a lower bound
 };
 
 class History {
  public:
   static constexpr std::size_t samples_max = 64;
-  static constexpr std::size_t samples_min = 4;  // before anything is said to grow
+  static constexpr std::size_t samples_min = 4;  // needed before growth is reported
   static constexpr std::uint32_t growth_min = 3;
 
   void add(const Sample& sample);
-  // Of a socket of the sample that was added last.
+  // For a socket of the latest sample.
   bool only_grows(const Sample& sample, const Socket& socket) const;
   std::optional<Age> age(const Socket& socket) const;
 
  private:
-  // One program, one service at one host.
+  // One program with one service at one host.
   struct Group {
     std::uint32_t pid = 0;
-    base::Address service;  // the host at the other end, with the port that is served: theirs or ours
+    base::Address service;  // the remote host, with the service's port: remote or local
     friend bool operator==(const Group&, const Group&) = default;
   };
   struct Hash {
@@ -39,7 +39,7 @@ class History {
   Group group_of(const Sample& sample, const Socket& socket) const;
   static bool grows(const std::deque<std::uint32_t>& counts);
 
-  std::unordered_map<Group, std::deque<std::uint32_t>, Hash> counts_;  // one for each of the last samples
+  std::unordered_map<Group, std::deque<std::uint32_t>, Hash> counts_;  // one count per sample
   std::unordered_map<std::uint64_t, base::WallTime> first_seen_;       // by cookie
   std::vector<std::uint64_t> served_;                                  // namespace and port that is listened on; sorted
   std::size_t samples_ = 0;

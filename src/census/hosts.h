@@ -7,7 +7,7 @@
 
 namespace ebb::census {
 
-// One socket proves nothing; these many unanswered time-outs on each of several do.
+// A single socket proves nothing; this many unanswered time-outs on each of several sockets do.
 inline constexpr std::uint32_t witnesses_min = 2;
 inline constexpr std::uint32_t witness_time_outs = 3;
 inline constexpr std::uint32_t witness_probes = 2;
@@ -21,7 +21,7 @@ class Hosts {
   struct Host {
     std::uint32_t witnesses = 0;
     std::int64_t shortest_stall_ms = 0;  // of the witnesses
-    std::int64_t last_answer_ms = 0;     // ago, on any socket
+    std::int64_t last_answer_ms = 0;     // ms since the last answer on any socket
     bool seen = false;
   };
   struct Hash {

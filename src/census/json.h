@@ -11,7 +11,7 @@ namespace ebb::census {
 
 void print_json(const Census& census, std::span<const std::uint32_t> shown, const Print& print);
 
-// Members of an object that the caller has opened.
+// Writes members of an object that the caller has opened.
 void write_facts(observe::JsonWriter& json, const Socket& socket);
 void write_limits(observe::JsonWriter& json, const Limits& limits);
 

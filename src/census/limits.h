@@ -1,5 +1,5 @@
-// The sysctls of one network namespace that say when the kernel gives a connection up. Initial values are Linux'.
-// Counts have one byte, as in newer kernels: what is recorded cannot make the arithmetic long.
+// The sysctls of one network namespace that decide when the kernel gives up a connection. Initial values are Linux'
+// defaults. Counts have one byte, as in newer kernels, which bounds the loops over recorded data.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ struct Limits {
   std::uint32_t fin_timeout_s = 60;
 };
 
-// Calls `visit(name of the file in /proc/sys/net/ipv4, value)` for each.
+// Calls `visit(file name in /proc/sys/net/ipv4, value)` for each.
 template <class Self, class Visit>
 void each_limit(Self& limits, Visit&& visit) {
   visit("tcp_retries2", limits.retries2);

@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::size_t aligned(std::size_t length) { return (length + 3) & ~std::size_t{3}; }
 
-// The last one may lack its padding.
+// The last message may lack its padding.
 Bytes behind(Bytes bytes, std::size_t length) { return bytes.subspan(std::min(aligned(length), bytes.size())); }
 
 }  // namespace

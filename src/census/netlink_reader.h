@@ -1,5 +1,5 @@
-// Reading what the kernel says over netlink: messages and attributes inside a buffer that somebody else owns. Does no
-// I/O. Strict: a length that does not fit makes the rest unreadable, and whoever reads is told.
+// Reads netlink messages and attributes inside a buffer that the caller owns. Does no I/O. Strict: after a wrong length
+// the rest is unreadable, and the reader reports that.
 #pragma once
 
 #include <linux/netlink.h>
@@ -15,7 +15,7 @@ namespace ebb::census {
 
 using Bytes = std::span<const std::byte>;
 
-// The bytes as a T; none if there are too few. More are let through: structures of the kernel grow at their end.
+// The bytes as a T; empty if there are too few. Extra bytes are fine: kernel structures grow at their end.
 template <class T>
   requires std::is_trivially_copyable_v<T>
 std::optional<T> read_as(Bytes bytes) {
@@ -35,7 +35,7 @@ struct Message {
 class Messages {
  public:
   explicit Messages(Bytes bytes) : rest_(bytes) {}
-  // None at the end, and where the bytes make no sense: malformed() tells the two apart.
+  // Empty at the end, and after invalid bytes: malformed() distinguishes the two.
   std::optional<Message> next();
   bool malformed() const { return malformed_; }
 

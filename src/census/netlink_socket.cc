@@ -11,7 +11,7 @@
 namespace ebb::census {
 namespace {
 
-// The kernel fills up to 32 KiB of a dump at a time if the reader offers as much (netlink_dump).
+// The kernel sends up to 32 KiB of a dump at a time if the reader's buffer is large enough (netlink_dump).
 constexpr std::size_t buffer_bytes = 64 * 1024;
 constexpr timeval answer_patience{.tv_sec = 5, .tv_usec = 0};
 
@@ -56,7 +56,7 @@ std::expected<void, DumpFault> NetlinkSocket::dump(std::uint16_t type, Bytes req
     auto messages = receive();
     if (!messages) return std::unexpected(DumpFault{.error = messages.error()});
     while (const auto message = messages->next()) {
-      if (message->sequence != sequence_) continue;  // left over from a dump that was given up
+      if (message->sequence != sequence_) continue;  // left over from an abandoned dump
       interrupted = interrupted || (message->flags & NLM_F_DUMP_INTR) != 0;
       if (message->type == NLMSG_ERROR || message->type == NLMSG_DONE) {
         const auto code = read_as<int>(message->body);

@@ -1,5 +1,5 @@
-// A netlink socket that asks for dumps and gives single commands. It stays in the network namespace that it was opened
-// in, whatever its thread does later.
+// A netlink socket for dumps and single commands. It stays in the network namespace in which it was opened, whatever
+// its thread does later.
 #pragma once
 
 #include <expected>
@@ -14,29 +14,29 @@ namespace ebb::census {
 
 struct DumpFault {
   int error = 0;             // errno
-  bool interrupted = false;  // the kernel's table changed while it was read: ask again
+  bool interrupted = false;  // the kernel's table changed during the dump: repeat it
 };
 
 class NetlinkSocket {
  public:
   static std::expected<NetlinkSocket, int> open(int protocol);  // the error is errno
 
-  // Asks, and gives every message of the answer to `take`, inside a buffer that is valid during the call only.
+  // Sends a request and passes every message of the answer to `take`, in a buffer that is valid during the call only.
   std::expected<void, DumpFault> dump(std::uint16_t type, Bytes request,
                                       const std::function<void(const Message&)>& take);
 
-  // One question or command, until the kernel acknowledges it. The error is errno.
+  // Sends one request or command and waits for the kernel's acknowledgement. The error is errno.
   std::expected<void, int> ask(
       std::uint16_t type, Bytes request, const std::function<void(const Message&)>& take = [](const Message&) {});
 
  private:
   explicit NetlinkSocket(reactor::Descriptor descriptor) : descriptor_(std::move(descriptor)) {}
   bool send(std::uint16_t type, std::uint16_t flags, Bytes request);
-  // What the kernel sends next, inside buffer_.
+  // The kernel's next messages, inside buffer_.
   std::expected<Messages, int> receive();
 
   reactor::Descriptor descriptor_;
-  std::unique_ptr<std::byte[]> buffer_;  // none until there is something to receive
+  std::unique_ptr<std::byte[]> buffer_;  // null until the first receive
   std::uint32_t sequence_ = 0;
 };
 

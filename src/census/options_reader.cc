@@ -18,11 +18,11 @@ bool get(int socket, int level, int option, auto& into) {
 bool OptionsReader::read(const Process& process, Socket& socket) {
   const reactor::Descriptor twin = twins_.open(process, socket);
   if (!twin) return false;
-  // A hundred thousand sockets are asked: what the timer already says, or cannot matter, is not.
+  // There may be a hundred thousand sockets: skip options that the timer shows, or that cannot matter.
   Options options;
   options.known = get(twin.get(), IPPROTO_TCP, TCP_USER_TIMEOUT, options.user_timeout_ms);
   options.keepalive = socket.timer == Timer::keepalive;
-  if (socket.timer != Timer::keepalive && socket.timer != Timer::none) {  // only one timer is told
+  if (socket.timer != Timer::keepalive && socket.timer != Timer::none) {  // sock_diag reports only one timer
     options.known = options.known && get(twin.get(), SOL_SOCKET, SO_KEEPALIVE, options.keepalive);
   }
   if (socket.state == State::syn_sent) {

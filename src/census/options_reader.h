@@ -1,4 +1,4 @@
-// The options of sockets of other programs. sock_diag does not tell them; a duplicate of the descriptor does.
+// Reads options of other programs' sockets. sock_diag does not report them; a duplicate of the descriptor does.
 #pragma once
 
 #include "census/twins.h"
@@ -7,12 +7,12 @@ namespace ebb::census {
 
 class OptionsReader {
  public:
-  // True: read from this very socket.
+  // True: read from exactly this socket.
   bool read(const Process& process, Socket& socket);
 
  private:
   Twins twins_;
-  bool has_rto_max_ = true;  // until the kernel says that it does not know it
+  bool has_rto_max_ = true;  // until the kernel rejects the option
 };
 
 }  // namespace ebb::census

@@ -1,5 +1,5 @@
-// Which program holds which socket: one walk over /proc/*/fd. A socket that several processes share is given to the
-// one with the lowest number that we may look into.
+// Finds the programs that hold sockets: one walk over /proc/*/fd. A socket shared by several processes belongs to the
+// lowest process id that we may inspect.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ struct Holder {
 struct Owners {
   std::vector<Process> processes;
   std::unordered_map<std::uint32_t, Holder> by_inode;
-  std::uint32_t closed_doors = 0;  // processes that we may not look into
+  std::uint32_t closed_doors = 0;  // processes that we may not inspect
 
   Holder holder_of(std::uint32_t inode) const {
     const auto found = by_inode.find(inode);

@@ -26,7 +26,7 @@ std::expected<std::uint64_t, std::string> number_of(const JsonValue* value, cons
   return std::unexpected(std::string("\"") + field + "\" is missing or no such number");
 }
 
-// For the visitors of fields.h; keeps the first complaint.
+// For the visitors of fields.h; keeps the first error.
 struct NumberReader {
   const JsonValue& from;
   Read result;

@@ -1,5 +1,5 @@
-// Samples as lines of JSON: a line that begins a sample, then one per namespace, process and socket. What is read
-// comes from a file, so nothing in it is trusted: unknown names, numbers out of range and missing parts are refused.
+// Samples as lines of JSON: a line that begins a sample, then one per namespace, process and socket. The input is a
+// file, so it is not trusted: unknown names, numbers out of range and missing parts are refused.
 #pragma once
 
 #include <expected>
@@ -20,7 +20,7 @@ class Recording {
   static constexpr std::size_t sockets_max = 2'000'000;
 
   explicit Recording(std::istream& in) : in_(in) {}
-  // None at the end. The error names the line.
+  // Empty at the end. The error names the line.
   std::expected<std::optional<Sample>, std::string> next();
 
  private:
@@ -28,7 +28,7 @@ class Recording {
   std::unexpected<std::string> refuse(const std::string& why) const;
 
   std::istream& in_;
-  std::string pending_;  // the line that began the next sample
+  std::string pending_;  // the first line of the next sample
   std::size_t number_ = 0;
 };
 

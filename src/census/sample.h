@@ -21,7 +21,7 @@ struct Sample {
   std::vector<Space> spaces;
   std::vector<Process> processes;
   std::vector<Socket> sockets;
-  std::vector<std::string> notes;  // what could not be seen, and who could see it
+  std::vector<std::string> notes;  // missing parts, and the privilege that would show them
 
   const Limits& limits_of(const Socket& socket) const { return spaces[socket.space].limits; }
   const Process* process_of(const Socket& socket) const {

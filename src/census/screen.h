@@ -1,4 +1,4 @@
-// The live view without the terminal: keys change it, and it draws itself as lines. app/watch.h gives it both.
+// The live view without the terminal: takes keys and draws itself as lines. app/watch.h connects it.
 #pragma once
 
 #include <cstddef>
@@ -16,26 +16,26 @@ class Screen {
  public:
   explicit Screen(Filter filter) : given_(std::move(filter)) {}
 
-  // False: the person wants to leave.
+  // False: the user quits.
   bool press(Key key, char character);
   bool paused() const { return paused_; }
-  // Lines of at most `columns` characters, at most `rows` of them; the first is the summary.
+  // At most `rows` lines of at most `columns` characters; the first is the summary.
   std::vector<std::string> draw(const Census& census, std::size_t rows, std::size_t columns);
 
  private:
   void edit(Key key, char character);
   void take_filter();
 
-  const Filter given_;  // of the command line
+  const Filter given_;  // from the command line
   Filter typed_;
-  std::string text_;  // that typed_ was made from
+  std::string text_;  // the text of typed_
   std::string draft_;
   std::string complaint_;
   bool editing_ = false;
   bool paused_ = false;
   SortBy sort_ = SortBy::verdict;
   GroupBy group_ = GroupBy::none;
-  std::size_t top_ = 0;  // first line that is shown
+  std::size_t top_ = 0;  // first visible line
   std::size_t page_ = 1;
 };
 

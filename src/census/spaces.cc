@@ -23,7 +23,7 @@ namespace {
 constexpr const char* named_folder = "/run/netns";
 constexpr const char* own_path = "/proc/self/ns/net";
 
-// /proc/sys/net shows the namespace of whoever reads. Files of newer kernels may be missing.
+// /proc/sys/net shows the reader's namespace. Files of newer kernels may be missing.
 Limits read_limits() {
   Limits limits;
   each_limit(limits, [](const char* name, auto& value) {
@@ -42,7 +42,7 @@ std::size_t read_entries() {
   return file >> count ? count : 0;
 }
 
-// Sorted; none if the folder cannot be read.
+// Sorted; empty if the folder cannot be read.
 std::vector<std::string> names_in(const char* folder) {
   std::vector<std::string> names;
   std::error_code error;

@@ -96,7 +96,7 @@ void sort(const Census& census, SortBy by, std::vector<std::uint32_t>& shown) {
   std::ranges::sort(shown, {}, [&key](std::uint32_t i) { return std::pair(key(i), i); });
 }
 
-// Widths are those of the first lines: of a hundred thousand, the rest is not waited for.
+// Widths are those of the first lines: it does not wait for the rest of a hundred thousand.
 void print_table(const Census& census, std::span<const std::uint32_t> shown, const Print& print) {
   Widths widths{};
   for (std::size_t i = census.sample.spaces.size() > 1 ? 0 : 1; i < headings.size(); ++i)
@@ -139,7 +139,7 @@ void print_groups(const Census& census, std::span<const std::uint32_t> shown, Gr
     width = std::max(width, key.size());
   }
   std::ranges::sort(order, {}, [](const auto& each) {
-    return std::pair(~each.second->sockets, each.first);  // the largest first
+    return std::pair(~each.second->sockets, each.first);  // largest first
   });
   constexpr std::array<std::string_view, 4> titles = {"", "PROCESS", "PEER", "VERDICT"};
   std::string out = fmt::format("{:<{}}  {:>8}  {:>10}  {:>10}  VERDICTS\n", titles[static_cast<std::size_t>(by)],

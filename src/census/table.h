@@ -18,10 +18,10 @@ enum class GroupBy : std::uint8_t { none, process, peer, verdict };
 enum class SortBy : std::uint8_t { verdict, queue, ends, age, process };
 inline constexpr std::array<std::string_view, 5> sort_names = {"verdict", "queue", "ends", "age", "process"};
 
-// Orders `shown`, the worst first.
+// Sorts `shown`, worst first.
 void sort(const Census& census, SortBy by, std::vector<std::uint32_t>& shown);
 
-// The heading and a line for each of `shown`, in pieces of several lines.
+// Prints the heading and a line for each of `shown`, several lines at a time.
 void print_table(const Census& census, std::span<const std::uint32_t> shown, const Print& print);
 void print_groups(const Census& census, std::span<const std::uint32_t> shown, GroupBy by, const Print& print);
 // "1204 sockets: 3 stale, 1180 idle, 21 active"

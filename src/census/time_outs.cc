@@ -40,7 +40,7 @@ std::optional<std::uint64_t> find_counter(std::string_view text, std::string_vie
 }
 
 std::optional<std::uint64_t> read_time_outs() {
-  // "self" would be the namespace of the first thread.
+  // "self" would be the first thread's namespace.
   const reactor::Descriptor file(::open("/proc/thread-self/net/netstat", O_RDONLY | O_CLOEXEC));
   if (!file) return std::nullopt;
   std::array<char, text_max> text;

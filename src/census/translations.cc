@@ -25,7 +25,7 @@ std::expected<void, int> Translations::read(NetlinkSocket& socket) {
   for (int attempt = 1;; ++attempt) {
     const auto done =
         socket.dump(NFNL_SUBSYS_CTNETLINK << 8 | IPCTNL_MSG_CT_GET, std::as_bytes(std::span(&request, 1)), take);
-    // What an interrupted dump did say is true; only what it left out is looked for again.
+    // The entries of an interrupted dump are true; repeat it only for the missing ones.
     if (done || (done.error().interrupted && attempt == attempts_max)) return {};
     if (!done.error().interrupted) return std::unexpected(done.error().error);
   }
@@ -33,7 +33,7 @@ std::expected<void, int> Translations::read(NetlinkSocket& socket) {
 
 void Translations::add(const Tracked& tracked) {
   if (!tracked.translated() || real_.size() + 2 > entries_max) return;
-  // The one who opened it sees the original destination; the one who accepted it sees where replies are sent to.
+  // The opener sees the original destination; the acceptor sees the destination of replies.
   if (tracked.original.destination != tracked.reply.source) {
     real_[{tracked.original.source, tracked.original.destination}] = tracked.reply.source;
   }

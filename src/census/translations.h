@@ -1,4 +1,4 @@
-// The connections of a network namespace whose addresses are translated there, with their real peers.
+// The connections of a network namespace with address translation, and their real peers.
 #pragma once
 
 #include <expected>
@@ -13,7 +13,7 @@ class Translations {
  public:
   static constexpr std::size_t entries_max = 1'000'000;
 
-  // The error is errno: EPERM without CAP_NET_ADMIN, EPROTONOSUPPORT or EINVAL where the kernel has no tracking.
+  // The error is errno: EPERM without CAP_NET_ADMIN, EPROTONOSUPPORT or EINVAL if the kernel has no tracking.
   std::expected<void, int> read(NetlinkSocket& socket);
   void add(const Tracked& tracked);
   // Invalid: not translated.

@@ -1,5 +1,5 @@
-// Duplicates of sockets of other programs (pidfd_getfd, which asks for the right to trace the process): what the
-// kernel tells or lets be changed only to whoever holds the socket.
+// Duplicates of other programs' sockets (pidfd_getfd, which needs permission to trace the process). The kernel shows
+// some facts, and allows some changes, only to a holder of the socket.
 #pragma once
 
 #include <cstdint>
@@ -15,12 +15,13 @@ inline constexpr int tcp_rto_max_ms = 44;  // TCP_RTO_MAX_MS, Linux 6.15; not in
 
 class Twins {
  public:
-  // Of this very socket, told by its cookie. None: it may not be had, or its number means another socket by now.
+  // A duplicate of exactly this socket, checked by its cookie. Empty: not permitted, or the number now means another
+  // socket.
   reactor::Descriptor open(const Process& process, const Socket& socket);
 
  private:
   std::uint32_t pid_ = 0;
-  reactor::Descriptor pidfd_;  // of pid_; none if it cannot be opened
+  reactor::Descriptor pidfd_;  // of pid_; empty if it cannot be opened
 };
 
 std::optional<std::uint32_t> read_option(int socket, int level, int option);

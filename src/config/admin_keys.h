@@ -23,7 +23,7 @@ inline constexpr Key<routes::AdminModel> admin_keys[] = {
      "second address, where an endpoint may drain itself (and no other) without a token; see [draining](draining.md)"},
 };
 
-// An address, or a mapping for those who want more.
+// An address, or a mapping for more options.
 inline constexpr Value<Startup> admin_rule = {
     [] { return std::string("address or mapping"); },
     [](Reader& reader, const Node& node, Startup& startup) {

@@ -16,8 +16,7 @@ inline constexpr std::string_view cookie_same_site_words[] = {"lax", "strict", "
 inline constexpr std::string_view backend_protocol_words[] = {"http1", "h2c", "h2", "auto"};
 inline constexpr std::string_view proxy_protocol_words[] = {"off", "v1", "v2"};
 
-// An endpoint without a name is known by its address as it was written, so that its name does not change when the
-// address behind a host name does.
+// The written address names an endpoint without a name: the name stays the same when DNS gives another address.
 inline constexpr Value<routes::EndpointModel> endpoint_address = {
     EndpointAddressFormat::type,
     [](Reader& reader, const Node& node, routes::EndpointModel& endpoint) {

@@ -12,7 +12,7 @@ std::string Diagnostic::text() const {
   if (!key.empty()) text += ": " + key;
   text += ": " + reason;
   if (!remedy.empty()) text += "; " + remedy;
-  return observe::visible(text);  // they quote what is in the file
+  return observe::visible(text);  // the messages quote the file
 }
 
 std::string text_of(const Diagnostics& diagnostics) {

@@ -21,7 +21,7 @@ struct Diagnostic {
 
 using Diagnostics = std::vector<Diagnostic>;
 
-// One per line, without a line end behind the last.
+// One per line, without a trailing newline.
 std::string text_of(const Diagnostics& diagnostics);
 
 }  // namespace ebb::config

@@ -30,7 +30,7 @@ void add_entries(StableHash& hash, const Node& node, Names left_out, const auto&
   }
 }
 
-// Each kind has its sign and its end: [a, [b]] is not [[a], b].
+// Each kind has its own sign and end mark: [a, [b]] differs from [[a], b].
 void add(StableHash& hash, const Node& node, Names left_out) {
   switch (node.kind) {
     case Node::Kind::nothing: hash.add("~"); return;

@@ -1,5 +1,5 @@
-// A digest of a configuration, for comparison between replicas. Files with the same values have the same digest,
-// whatever their comments, their layout and the order of their keys.
+// A digest of a configuration, for comparison between replicas. Comments, layout and the order of keys do not change
+// it.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace ebb::config {
 
-// 16 hexadecimal digits. What belongs to one process by nature is left out
+// 16 hexadecimal digits. Keys that belong to one process are left out
 // (docs/decisions/0012-the-configuration-digest.md).
 std::string digest_of(const Node& root);
 

@@ -25,7 +25,7 @@ using Step = std::expected<void, Fault>;
 
 std::unexpected<Fault> fault(Mark mark, std::string reason) { return std::unexpected(Fault{mark, std::move(reason)}); }
 
-// The library counts from 0.
+// libyaml counts from 0.
 Mark mark_of(const yaml_mark_t& mark) { return {static_cast<int>(mark.line) + 1, static_cast<int>(mark.column) + 1}; }
 
 std::string_view text_of(const yaml_char_t* text) {
@@ -53,18 +53,18 @@ Extent extent_of(const Node& node) {
   return extent;
 }
 
-// The plain words that mean null (YAML 1.2, 10.3.2).
+// The plain scalars that mean null (YAML 1.2, 10.3.2).
 bool means_nothing(std::string_view word) {
   return word.empty() || word == "~" || word == "null" || word == "Null" || word == "NULL";
 }
 
-// None, the open one ("!"), or YAML's own such as !!str.
+// Accepts no tag, the non-specific tag ("!"), and YAML's own tags such as !!str.
 Step check_tag(Mark mark, std::string_view tag) {
   if (tag.empty() || tag == "!" || tag.starts_with("tag:yaml.org,2002:")) return {};
   return fault(mark, "tags such as \"" + std::string(tag) + "\" have no meaning here");
 }
 
-// Receives the library's events and builds the tree.
+// Receives libyaml's events and builds the tree.
 class TreeBuilder {
  public:
   Node take_root() { return std::move(root_); }
@@ -89,7 +89,7 @@ class TreeBuilder {
   struct Open {
     Node node;
     std::string anchor;
-    bool has_key = false;  // of a mapping: the last entry still waits for its value
+    bool has_key = false;  // of a mapping: the last entry has its key, not yet its value
   };
 
   Step scalar(Mark mark, const yaml_event_t& event) {
@@ -106,7 +106,7 @@ class TreeBuilder {
     return complete(std::move(node), text_of(scalar.anchor));
   }
 
-  // An anchor is known once its node is complete, so that a node inside itself is not.
+  // An anchor becomes known once its node is complete, so a node cannot contain itself.
   Step alias(Mark mark, std::string_view anchor) {
     if (std::ranges::find(open_, anchor, &Open::anchor) != open_.end()) {
       return fault(mark, "the alias names a node that it is a part of");
@@ -131,7 +131,7 @@ class TreeBuilder {
   Step close() {
     Open last = std::move(open_.back());
     open_.pop_back();
-    // Trees of large files live beside the models that are made of them: a quarter of their memory was spare room.
+    // The trees of large files live beside their models; spare capacity was a quarter of their memory.
     last.node.items.shrink_to_fit();
     last.node.entries.shrink_to_fit();
     return complete(std::move(last.node), last.anchor);
@@ -179,7 +179,7 @@ class TreeBuilder {
   std::size_t tree_bytes_ = 0;
 };
 
-// The library's parser over a text that outlives it.
+// libyaml's parser; the text outlives it.
 class Events {
  public:
   explicit Events(std::string_view text) : text_(text) {
@@ -195,7 +195,7 @@ class Events {
   Events(const Events&) = delete;
   Events& operator=(const Events&) = delete;
 
-  // Valid until the next one is asked for.
+  // Valid until the next call.
   std::expected<const yaml_event_t*, Fault> next() {
     yaml_event_delete(&event_);
     event_ = {};
@@ -212,7 +212,7 @@ class Events {
             reason};
   }
 
-  // Bytes that are no characters have an offset only.
+  // For invalid bytes libyaml gives only an offset.
   Mark place_of(std::size_t offset) const {
     const std::string_view before = text_.substr(0, offset);
     const std::size_t line_begin = before.rfind('\n') + 1;  // npos + 1 is 0
@@ -241,7 +241,7 @@ std::expected<Node, Fault> build_tree(std::string_view text) {
   }
 }
 
-// The usual cause by far: `host: *.example.com` is an alias to YAML.
+// By far the most common cause: YAML reads `host: *.example.com` as an alias.
 std::string_view remedy_for(std::string_view reason) {
   if (reason.find("alias") != std::string_view::npos) {
     return "put quotes around a value that begins with *, as in \"*.example.com\"";

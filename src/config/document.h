@@ -1,5 +1,5 @@
-// A YAML text as a tree of plain nodes with their places, built from the events of libyaml. The tree keeps the marks of
-// keys and both of two equal keys, and bounds the expansion of aliases.
+// A YAML text as a tree of plain nodes with marks, built from libyaml's events. The tree keeps the marks of keys and
+// duplicate keys, and bounds the expansion of aliases.
 #pragma once
 
 #include <expected>
@@ -27,7 +27,7 @@ struct Node {
   Mark mark;
   std::string text;            // of a scalar
   std::vector<Node> items;     // of a list
-  std::vector<Entry> entries;  // of a mapping, in the order of the file; equal keys are kept, the reader refuses them
+  std::vector<Entry> entries;  // of a mapping, in file order; keeps duplicates, which the reader refuses
 
   // "a list", "nothing", "\"text\"": for messages.
   std::string description() const;
@@ -39,11 +39,11 @@ struct Entry {
   Node value;
 };
 
-// Reads one document. Everything is bounded: the text (16 MiB), the depth, and the size of the tree with all aliases
-// replaced by what they stand for, so that a few lines cannot unfold into gigabytes.
+// Reads one document. The text (16 MiB), the depth and the size of the tree after alias expansion are bounded: a few
+// lines of aliases cannot expand to gigabytes.
 std::expected<Node, Diagnostic> parse_document(std::string_view text, const std::string& file);
 
-// The node that a key such as "routes[3].backend" names, or its nearest parent that exists.
+// The node of a key such as "routes[3].backend", or the nearest parent that exists.
 Mark locate(const Node& root, std::string_view key);
 
 }  // namespace ebb::config

@@ -33,7 +33,7 @@ std::unexpected<std::string> system_error() {
 }  // namespace
 
 std::expected<std::string, std::string> read_file(const std::string& path, std::size_t bytes_max) {
-  // Without O_NONBLOCK the open of a FIFO would wait for a writer for ever.
+  // Without O_NONBLOCK, open() of a FIFO would wait for a writer.
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (file.number() < 0) return system_error();
   struct stat status = {};

@@ -1,4 +1,4 @@
-// Reading small files whole.
+// Reads small files whole.
 #pragma once
 
 #include <expected>
@@ -6,7 +6,7 @@
 
 namespace ebb::config {
 
-// At most `bytes_max` bytes of a regular file. The error is the system's own words.
+// At most `bytes_max` bytes of a regular file. The error is the system's message.
 std::expected<std::string, std::string> read_file(const std::string& path, std::size_t bytes_max);
 
 }  // namespace ebb::config

@@ -1,4 +1,4 @@
-// Short names for the kinds of values that the tables of keys are made of.
+// Short names for the kinds of values in the tables of keys.
 #pragma once
 
 #include <string_view>

@@ -14,25 +14,25 @@ namespace ebb::config {
 
 namespace {
 
-// A text that is larger than the document may be is read no further than needed to notice.
+// One byte more than a document may have: enough to notice that a file is too large.
 constexpr std::size_t file_bytes_max = (std::size_t{16} << 20) + 1;
 
-// sockaddr_un has 108 bytes, and the socket is made beside its place, with the number of the process behind its name.
+// sockaddr_un has 108 bytes; the socket is first bound to this name plus the process id, then renamed.
 constexpr std::size_t runtime_path_max = 105;
 
 std::string change(std::string_view key, const std::string& running, const std::string& wanted) {
   return std::string(key) + ": needs a restart to become " + wanted + "; this process goes on with " + running;
 }
 
-// A value that could not be read has its default in the model; errors about the default would hide the cause. The
-// same holds for a backend that seems to be missing when anything at all was misread.
+// An unreadable value has its default in the model; errors about that default would hide the cause. Likewise, a backend
+// may seem missing because another value was unreadable.
 bool follows_from_misreading(const routes::Refusal& refusal, const Reader& reader) {
   if (!refusal.unknown_backend.empty()) return reader.failed();
   const std::string_view key = refusal.key;
   return reader.failed_in(key.substr(0, std::min(key.rfind(']'), key.size() - 1) + 1));
 }
 
-// A misspelt name of a backend gets the same help as a misspelt key.
+// A misspelt backend name gets the same suggestion as a misspelt key.
 std::string remedy_of(const routes::Refusal& refusal, const routes::Model& model) {
   if (refusal.unknown_backend.empty()) return refusal.remedy;
   std::vector<std::string_view> names;
@@ -60,7 +60,7 @@ std::expected<Loaded, Diagnostics> load_text(std::string_view text, const std::s
   read_schema(reader, *root, loaded);
   loaded.model.digest = digest_of(*root);
   if (loaded.startup.runtime.size() > runtime_path_max) {
-    reader.refuse_key(locate(*root, "runtime"), "runtime", "the path is longer than a unix socket's may be",
+    reader.refuse_key(locate(*root, "runtime"), "runtime", "the path is too long for a unix socket",
                       "give one of at most " + std::to_string(runtime_path_max) + " bytes");
   }
   std::vector<routes::Refusal> refusals = routes::validate(loaded.model);

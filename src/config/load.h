@@ -17,7 +17,7 @@ namespace ebb::config {
 
 enum class Io : std::uint8_t { automatic, uring, epoll };
 
-// Settings that apply at the start of the process only.
+// Settings that apply only at the start of the process.
 struct Startup {
   std::uint32_t workers = 0;  // 0: one per core
   Io io = Io::automatic;
@@ -36,10 +36,10 @@ std::expected<Loaded, Diagnostics> load(const std::string& path);
 std::expected<Loaded, Diagnostics> load_text(std::string_view text, const std::string& file,
                                              const Resolve& resolve = resolve_by_system);
 
-// A sentence for each start-up setting in which the file now differs from the running process.
+// One sentence for each start-up setting whose value in the file differs from the running process.
 std::vector<std::string> needs_restart(const Startup& running, const Startup& wanted);
 
-// The files that a model depends on: certificates, keys, error bodies. Sorted, each once.
+// The files that a model needs: certificates, keys, error bodies. Sorted, without duplicates.
 std::vector<std::string> files_of(const routes::Model& model);
 
 }  // namespace ebb::config

@@ -1,4 +1,4 @@
-// The keys of policies of routes.
+// The keys of route policies.
 #pragma once
 
 #include "config/keys.h"

@@ -7,7 +7,7 @@ namespace ebb::config {
 
 namespace {
 
-// Messages quote the file: what is long or could play tricks with a terminal or a log is taken out.
+// Messages quote the file: long text is cut, and characters that could fool a terminal or a log are removed.
 std::string printable(std::string text) {
   constexpr std::size_t bytes_max = 300;
   if (text.size() > bytes_max) text.replace(bytes_max, std::string::npos, "...");

@@ -1,4 +1,4 @@
-// Walks a document along the tables and collects all errors, each with its place and key.
+// Walks a document along the tables of keys and collects all errors, each with its place and key.
 #pragma once
 
 #include <string>
@@ -16,7 +16,7 @@ class Reader {
   Reader(std::string file, Surroundings surroundings)
       : file_(std::move(file)), surroundings_(std::move(surroundings)) {}
 
-  // While it lives, what is refused is a part of `step`: ".backend" or "[3]".
+  // While this lives, refusals are for the part `step` of the current key: ".backend" or "[3]".
   class Inside {
    public:
     Inside(Reader& reader, std::string_view step);
@@ -30,15 +30,15 @@ class Reader {
   };
 
   void refuse(Mark mark, std::string reason, std::string remedy);
-  // As above, for a key that is given instead of the one being read.
+  // As above, for the given key instead of the current one.
   void refuse_key(Mark mark, std::string key, std::string reason, std::string remedy);
-  // False, and refused, if the node is of another kind. "Nothing" is an empty list and an empty mapping: what is left
-  // when all lines below a key are commented out.
+  // False, with a refusal, if the node is of another kind. A null counts as an empty list and an empty mapping: it is
+  // left when all lines below a key are commented out.
   bool expect(const Node& node, Node::Kind kind, std::string_view expected, std::string_view remedy);
 
   const Surroundings& surroundings() const { return surroundings_; }
   bool failed() const { return count_ > 0; }
-  // Something at or below that key was refused.
+  // True if a refusal was for that key or for a key below it.
   bool failed_in(std::string_view part) const;
   Diagnostics take();
 

@@ -1,4 +1,4 @@
-// The tables of keys as the Markdown that docs/configuration.md holds; a test compares the two.
+// The tables of keys as Markdown. docs/configuration.md contains it; a test compares the two.
 #pragma once
 
 #include <string>

@@ -8,7 +8,7 @@ namespace ebb::config {
 
 inline constexpr std::string_view tls_words[] = {"edge", "reencrypt", "passthrough"};
 
-// A text is one kind; a mapping says which.
+// A scalar means this kind of path; a mapping names the kind.
 template <routes::PathKind kind>
 inline constexpr Value<routes::PathModel> path_text = {
     TextFormat::type,

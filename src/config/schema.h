@@ -23,11 +23,11 @@ struct KeyRow {
 };
 
 struct KeySection {
-  std::string path;  // "" for the top, else as in "backends[].endpoints[]"
+  std::string path;  // "" for the top level, else as in "backends[].endpoints[]"
   std::vector<KeyRow> rows;
 };
 
-// The same tables, for people.
+// The same tables, for the reference.
 std::vector<KeySection> key_sections();
 
 }  // namespace ebb::config

@@ -7,7 +7,7 @@ namespace ebb::config {
 
 namespace {
 
-// Longer words are no slips of the finger; the bound also keeps the table small for hostile input.
+// Longer words are not typing errors; the bound also keeps the table small for hostile input.
 constexpr std::size_t word_length_max = 64;
 
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c; }
@@ -33,7 +33,7 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 
 std::string suggest(std::string_view written, std::span<const std::string_view> known) {
   std::string_view nearest;
-  // A third of the letters may be wrong: `rotues` is `routes`, but `tls` is not `all`.
+  // Up to a third of the letters may be wrong: `rotues` suggests `routes`, but `tls` does not suggest `all`.
   std::size_t best = written.size() / 3 + 1;
   if (written.size() <= word_length_max) {
     for (const std::string_view word : known) {

@@ -1,5 +1,5 @@
-// Tables of keys. A key joins a name, a member, the format of its value and a sentence for the reference. The reader of
-// files and the writer of the reference walk the same tables, so neither can know a key that the other does not.
+// Tables of keys. A key joins a name, a member, the format of its value and a sentence for the reference. The file
+// reader and the reference writer use the same tables, so both know the same keys.
 #pragma once
 
 #include <algorithm>
@@ -97,7 +97,7 @@ constexpr Value<ObjectOf<member>> scalar = {
     [](const ObjectOf<member>& object) { return Format::show(object.*member); },
 };
 
-// A mapping that has a struct of its own.
+// A mapping with a struct of its own.
 template <auto member, const auto& keys>
 constexpr Value<ObjectOf<member>> section = {
     [] { return std::string("mapping"); },
@@ -107,7 +107,7 @@ constexpr Value<ObjectOf<member>> section = {
     [](const ObjectOf<member>&) { return std::string(); },
 };
 
-// As above, of a struct that is there only if its key is.
+// As above, for a struct that exists only if its key does.
 template <auto member, const auto& keys>
 constexpr Value<ObjectOf<member>> optional_section = {
     [] { return std::string("mapping"); },
@@ -118,7 +118,7 @@ constexpr Value<ObjectOf<member>> optional_section = {
     [](const ObjectOf<member>&) { return std::string(); },
 };
 
-// As the first, of a struct that says with `on` whether it applies at all: `off` instead of the mapping.
+// As above, for a struct with a member `on`: the file may say `off` instead of the mapping.
 template <auto member, const auto& keys>
 constexpr Value<ObjectOf<member>> switched_section = {
     [] { return std::string("`off` or mapping"); },
@@ -130,7 +130,7 @@ constexpr Value<ObjectOf<member>> switched_section = {
     [](const ObjectOf<member>&) { return std::string(); },
 };
 
-// A mapping in the file whose members belong to the struct around it.
+// A mapping in the file whose members belong to the enclosing struct.
 template <class Object, const auto& keys>
 constexpr Value<Object> group = {
     [] { return std::string("mapping"); },
@@ -138,7 +138,7 @@ constexpr Value<Object> group = {
     [](const Object&) { return std::string(); },
 };
 
-// A value of the inner struct as one of the struct around it.
+// A value of the inner struct as a value of the enclosing struct.
 template <auto outer, const auto& value>
 constexpr Value<ObjectOf<outer>> within = {
     value.type,
@@ -146,7 +146,7 @@ constexpr Value<ObjectOf<outer>> within = {
     [](const ObjectOf<outer>& object) { return value.show(object.*outer); },
 };
 
-// A value of a part that is made when the first of its keys is read.
+// A value of a part that the first of its keys creates.
 template <auto outer, const auto& value>
 constexpr Value<ObjectOf<outer>> boxed = {
     value.type,
@@ -164,11 +164,11 @@ inline bool expect_list(Reader& reader, const Node& node) {
 // An empty list of conditions or networks is an error: it could mean "none" or "all".
 inline bool expect_elements(Reader& reader, const Node& node, std::size_t count) {
   if (count > 0) return true;
-  reader.refuse(node.mark, "there is nothing in it", "add an element, or leave the key out");
+  reader.refuse(node.mark, "the list is empty", "add an element, or leave the key out");
   return false;
 }
 
-// A list of single values. Given elements replace those of the default.
+// A list of single values. Elements in the file replace the default list.
 template <class Format, auto member>
 constexpr Value<ObjectOf<member>> values = {
     [] { return "list of " + Format::type(); },
@@ -188,7 +188,7 @@ constexpr Value<ObjectOf<member>> values = {
     },
 };
 
-// A mapping whose keys are names of the user's choice; `read_one` reads the value of one.
+// A mapping whose keys are names that the user chooses; `read_one` reads the value of each.
 template <auto member, auto read_one>
 constexpr Value<ObjectOf<member>> by_name = {
     [] { return std::string("mapping of names"); },

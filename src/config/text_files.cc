@@ -6,7 +6,7 @@ namespace ebb::config {
 
 namespace {
 
-// A page for people, held in memory for as long as the configuration.
+// For a short page; it stays in memory as long as the configuration.
 constexpr std::size_t file_bytes_max = 64 << 10;
 
 }  // namespace

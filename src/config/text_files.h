@@ -1,4 +1,4 @@
-// Short texts that the configuration names: each file is read once and shared, however many routes name it.
+// Short texts that the configuration names. Each file is read once and shared by all routes that name it.
 #pragma once
 
 #include <expected>
@@ -10,7 +10,7 @@ namespace ebb::config {
 
 class TextFiles {
  public:
-  // The content, or why there is none: "cannot be read: ...".
+  // The content, or the reason why it is missing: "cannot be read: ...".
   std::expected<std::shared_ptr<const std::string>, std::string> get(const std::string& path);
 
  private:

@@ -1,4 +1,4 @@
-// The secret that operators show.
+// The admin listener's secret token.
 #pragma once
 
 #include <expected>
@@ -6,7 +6,7 @@
 
 namespace ebb::config {
 
-// Without white space around it. The error is a sentence with a remedy.
+// The token without surrounding white space. The error is a sentence with a remedy.
 std::expected<std::string, std::string> read_token(const std::string& path);
 
 }  // namespace ebb::config

@@ -33,7 +33,7 @@ struct NumberAndUnit {
   std::string_view unit;
 };
 
-// "500ms": digits, then anything. Nothing if it does not begin with digits, or with too many of them.
+// Splits "500ms" into digits and unit. Empty if the text does not begin with digits or has too many of them.
 std::optional<NumberAndUnit> split_unit(std::string_view text) {
   std::uint64_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -133,7 +133,7 @@ Parsed<std::uint64_t> parse_count(std::string_view text, std::uint64_t max) {
 }
 
 Parsed<std::uint32_t> WorkersFormat::parse(std::string_view text, const Surroundings&) {
-  // More threads than this cannot be meant: the largest machines have fewer cores.
+  // The largest machines have fewer cores: a higher number is a mistake.
   constexpr std::uint32_t workers_max = 1024;
   if (text == "auto") return 0;
   const auto count = parse_count(text, workers_max);
@@ -171,7 +171,7 @@ Parsed<routes::Cidr> NetworkFormat::parse(std::string_view text, const Surroundi
 
 namespace {
 
-// A status, or a class of them, from `first` on.
+// A status, or a class of statuses, from `first` on.
 std::optional<routes::StatusRange> parse_status(std::string_view text, std::uint16_t first) {
   const bool is_class = text.size() == 3 && text.ends_with("xx");
   const auto number = parse_count(is_class ? text.substr(0, 1) : text, 599);
@@ -223,7 +223,7 @@ std::expected<base::Address, std::string> resolve_by_system(const std::string& h
   const int error = getaddrinfo(host.c_str(), nullptr, &hints, &found);
   if (error != 0) return std::unexpected(std::string(gai_strerror(error)));
   const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> list(found, freeaddrinfo);
-  // The first is the one that this machine should prefer (RFC 6724).
+  // The resolver sorts addresses by preference (RFC 6724).
   base::Address address = base::Address::from(list->ai_addr);
   if (!address.valid()) return std::unexpected(std::string("no IPv4 or IPv6 address"));
   address.set_port(port);

@@ -19,7 +19,7 @@
 
 namespace ebb::config {
 
-// `reason` says what was expected; the reader adds what was found.
+// `reason` states the expected value; the reader adds the value found.
 struct Complaint {
   std::string reason;
   std::string remedy;
@@ -28,7 +28,7 @@ struct Complaint {
 template <class T>
 using Parsed = std::expected<T, Complaint>;
 
-// Names to addresses; blocking, so for the control plane only. The error is the resolver's own words.
+// Resolves names to addresses; blocking, so for the control plane only. The error is the resolver's message.
 using Resolve = std::function<std::expected<base::Address, std::string>(const std::string& host, std::uint16_t port)>;
 std::expected<base::Address, std::string> resolve_by_system(const std::string& host, std::uint16_t port);
 
@@ -45,14 +45,14 @@ struct DurationFormat {
   static std::string show(base::Duration value);
 };
 
-// As DurationFormat, for what is either above zero or left out.
+// As DurationFormat, for values that must be above zero if given.
 struct TimeoutFormat {
   static std::string type() { return DurationFormat::type(); }
   static Parsed<base::Duration> parse(std::string_view text, const Surroundings& surroundings);
   static std::string show(base::Duration value) { return DurationFormat::show(value); }
 };
 
-// As DurationFormat, for how often something is done: 0 for never, else a second at least.
+// As DurationFormat, for intervals: 0 for never, else at least a second.
 struct PeriodFormat {
   static std::string type() { return DurationFormat::type(); }
   static Parsed<base::Duration> parse(std::string_view text, const Surroundings& surroundings);
@@ -113,14 +113,14 @@ struct OutputFormat {
   static std::string show(const std::string& value) { return value.empty() ? "-" : value; }
 };
 
-// An address of this machine: numbers only, because a name could mean another one tomorrow.
+// An address of this machine: numbers only, because a name could resolve to another address later.
 struct BindFormat {
   static std::string type() { return "address"; }
   static Parsed<base::Address> parse(std::string_view text, const Surroundings&);
   static std::string show(const base::Address& value) { return value.valid() ? value.text() : ""; }
 };
 
-// Where requests are sent: names are resolved once, when the file is read.
+// An endpoint's address. Names are resolved once, when the file is read.
 struct EndpointAddressFormat {
   static std::string type() { return "address"; }
   static Parsed<base::Address> parse(std::string_view text, const Surroundings& surroundings);
@@ -147,7 +147,7 @@ struct AnswerStatusFormat {
   static std::string show(const routes::StatusRange&) { return ""; }
 };
 
-// Of a member that may be missing.
+// For an optional member.
 template <class Format>
 struct Optional {
   static std::string type() { return Format::type(); }

@@ -18,18 +18,18 @@ namespace ebb::config {
 namespace {
 
 constexpr int quiet_ms = 20;
-constexpr int quiet_rounds_max = 3;  // a folder that is never quiet delays a change by 60 ms at most
+constexpr int quiet_rounds_max = 3;  // caps the delay at 60 ms in a folder that is never quiet
 constexpr int links_max = 40;        // as the kernel's own limit (ELOOP)
-constexpr int look_again_ms = 250;   // while a file is not complete; its writer's close wakes us earlier
+constexpr int look_again_ms = 250;   // while a file is incomplete; the close by its writer wakes the thread earlier
 
-// Not IN_MODIFY: a file that is being rewritten in place is looked at when its writer closes it, because half a file
-// can be valid and mean something else. IN_CREATE is for symbolic and hard links. The *_SELF events say that the
-// folder itself has gone, so that its successor must be watched.
+// Not IN_MODIFY: a file that is rewritten in place is read when its writer closes it, because half a file can be valid
+// and mean something else. IN_CREATE is for symbolic and hard links. The *_SELF events report that the folder itself is
+// gone, so that its successor must be watched.
 constexpr std::uint32_t events = IN_CLOSE_WRITE | IN_MOVED_TO | IN_CREATE | IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR;
 
 std::int64_t nanoseconds(const timespec& time) { return time.tv_sec * std::int64_t{1'000'000'000} + time.tv_nsec; }
 
-// Whether what came to be at this path is complete as it is: a link, or a second name of a file that existed.
+// True if a new directory entry is complete at once: a link, or a second name of an existing file.
 bool is_link(const std::string& path) {
   struct stat status = {};
   if (::lstat(path.c_str(), &status) != 0) return false;
@@ -84,7 +84,7 @@ void Watch::set_files(std::vector<std::string> files) {
   if (std::ranges::equal(wanted | std::views::keys, files_ | std::views::keys)) return;
   files_ = std::move(wanted);
   watch_folders();
-  ::eventfd_write(wake_, 1);  // a folder that was not watched until now may have changed in between
+  ::eventfd_write(wake_, 1);  // a newly watched folder may have changed before its watch existed
 }
 
 bool Watch::current() {
@@ -114,7 +114,7 @@ void Watch::run() {
     {
       const std::lock_guard lock(mutex_);
       if (stopping_) return;
-      // Watches first, then a look: a change in between raises a new event.
+      // Add watches before looking: a change after the look then raises an event.
       if (told) watch_folders();
       changed = take_changes();
     }
@@ -130,7 +130,7 @@ int Watch::wait_ms() {
   const std::lock_guard lock(mutex_);
   const auto waits = [](const auto& entry) { return entry.second.waits; };
   if (std::ranges::any_of(files_, waits)) return look_again_ms;
-  // No event tells of a writer that has written and stays: a look does.
+  // A writer that has written and keeps the file open raises no event: look periodically.
   return static_cast<int>(std::max<std::int64_t>(base::to_ms(options_.report_after), 1));
 }
 
@@ -140,7 +140,7 @@ bool Watch::wait(int timeout_ms) {
   do {
     ready = ::poll(descriptors, 2, timeout_ms);
   } while (ready < 0 && errno == EINTR);
-  if (ready == 0) return false;  // an event that comes now is told by the next call
+  if (ready == 0) return false;  // the next call reports events that come after this point
   take_events();
   eventfd_t count = 0;
   ::eventfd_read(wake_, &count);
@@ -170,7 +170,7 @@ void Watch::take_events() {
   }
 }
 
-// Only where the kernel does not tell about writers does it matter which name an event is for.
+// Only without knowledge of writers does the event's file name matter.
 void Watch::take_event(int watch, std::uint32_t mask, const std::string& name) {
   for (const Step& step : steps_) {
     if (step.watch != watch || std::filesystem::path(step.path).filename() != name) continue;
@@ -181,8 +181,8 @@ void Watch::take_event(int watch, std::uint32_t mask, const std::string& name) {
   }
 }
 
-// Anew each time, because a path may lead through other folders now (Kubernetes swaps the link `..data`). Removing a
-// watch raises IN_IGNORED, which would wake us for ever; so one that is still wanted stays.
+// Computed anew each time, because a path may now lead through other folders (Kubernetes swaps the link `..data`).
+// Watches that are still wanted stay: removing one raises IN_IGNORED, which would wake this thread in a loop.
 void Watch::watch_folders() {
   const std::vector<Step> before = std::exchange(steps_, {});
   for (const auto& [path, file] : files_) add_folders_of(path);
@@ -202,8 +202,8 @@ void Watch::add_folders_of(const std::string& file) {
   for (int link = 0; link < links_max && path; ++link) path = add_folder_on_the_way(*path, file);
 }
 
-// Walks down until the first link, and returns the path with that link replaced by what it holds; or to the end, or
-// to where nothing exists (yet): the folder above tells when it comes.
+// Walks down to the first link and returns the path with that link replaced by its target. Stops at the end, or where
+// no entry exists yet: the watch on the folder above reports when it appears.
 std::optional<std::filesystem::path> Watch::add_folder_on_the_way(const std::filesystem::path& path,
                                                                   const std::string& file) {
   std::filesystem::path folder = path.root_path();
@@ -233,7 +233,7 @@ bool Watch::take_changes() {
   bool complete = true;
   for (auto& [path, file] : files_) {
     look_at(path, file, now);
-    // A file that is missing is about to come back, or else there is nothing to read.
+    // Most missing files come back soon; until then there is nothing to read.
     if (file.seen.inode == 0 || file.seen == file.taken) {
       file.waits = false;
       continue;

@@ -16,7 +16,7 @@ namespace {
 constexpr std::uint32_t cifs_magic = 0xFF534D42;
 constexpr std::uint32_t smb2_magic = 0xFE534D42;
 
-// There, EAGAIN says that the server has granted no delegation, whether the file has writers or not.
+// On such file systems, EAGAIN means that the server granted no delegation; it does not tell about writers.
 bool leases_are_remote(int descriptor) {
   struct statfs system = {};
   if (::fstatfs(descriptor, &system) != 0) return true;
@@ -29,8 +29,8 @@ Writers ask_by_lease(int descriptor) {
   struct stat status = {};
   if (::fstat(descriptor, &status) != 0 || !S_ISREG(status.st_mode)) return Writers::none;
   if (leases_are_remote(descriptor)) return Writers::unknown;
-  // A writer that comes while the lease exists makes the kernel send a signal. SIGIO, the default, would end this
-  // process; SIGURG is ignored by default.
+  // A writer that opens the file while the lease exists makes the kernel send a signal. SIGIO, the default, would kill
+  // this process; SIGURG is ignored by default.
   if (::fcntl(descriptor, F_SETSIG, SIGURG) != 0) return Writers::unknown;
   if (::fcntl(descriptor, F_SETLEASE, F_RDLCK) == 0) {
     ::fcntl(descriptor, F_SETLEASE, F_UNLCK);
@@ -42,7 +42,7 @@ Writers ask_by_lease(int descriptor) {
 }  // namespace
 
 Writers writers_of(const std::string& path) {
-  // Without O_NONBLOCK the open of a FIFO would wait for a writer for ever.
+  // Without O_NONBLOCK, open() of a FIFO would wait for a writer.
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (descriptor < 0) return Writers::none;
   const Writers answer = ask_by_lease(descriptor);

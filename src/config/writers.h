@@ -1,5 +1,5 @@
 // Whether another process has a file open for writing. Half a file can be valid and mean something else: a shorter list
-// of endpoints, a list of revoked certificates that is not complete.
+// of endpoints, or an incomplete revocation list.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ enum class Writers : std::uint8_t {
   unknown,  // the kernel does not tell this process (another's file without CAP_LEASE, a network file system)
 };
 
-// A path that leads to no regular file has no writers.
+// A path that does not lead to a regular file has no writers.
 Writers writers_of(const std::string& path);
 
 }  // namespace ebb::config

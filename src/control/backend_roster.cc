@@ -23,7 +23,7 @@ const gate::ListedEndpoint* find_in(const std::vector<gate::ListedEndpoint>& end
   return found == endpoints.end() ? nullptr : &*found;
 }
 
-// What the file calls `state`.
+// Compares what the file calls `state`.
 bool same_state(const gate::ListedEndpoint& a, const gate::ListedEndpoint& b) {
   return a.membership == b.membership && a.wish == b.wish;
 }
@@ -135,7 +135,7 @@ void BackendRoster::set_address(std::string_view name, const base::Address& addr
 }
 
 void BackendRoster::set_limit(std::string_view name, std::uint32_t most) {
-  // The same object while there is one: it knows what is under way.
+  // Keep an existing object: it counts the work in progress.
   const auto set = [most](std::shared_ptr<gate::SharedLimit>& limit) {
     if (most == 0) {
       limit.reset();

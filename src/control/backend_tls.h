@@ -1,4 +1,4 @@
-// From the `tls` section of a backend to a context that can connect: what `run` uses and `check` tries.
+// Turns the `tls` section of a backend into a context that can connect. `run` uses it, `check` tries it.
 #pragma once
 
 #include <expected>

@@ -1,4 +1,4 @@
-// From the `canary` section to legs that can be walked: what `run` uses and `check` tries.
+// Turns the `canary` section into legs that can be probed. `run` uses them, `check` tries them.
 #pragma once
 
 #include <expected>
@@ -12,8 +12,8 @@
 namespace ebb::control {
 
 struct CanaryLegs {
-  std::vector<canary::Leg> legs;  // none without a canary
-  std::string fingerprint;        // equal: they are the same, and proven in the same way
+  std::vector<canary::Leg> legs;  // empty without a canary
+  std::string fingerprint;        // equal: the same legs with the same trust
 };
 
 std::expected<CanaryLegs, config::Diagnostics> build_canary_legs(const routes::Model& model);

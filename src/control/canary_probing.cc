@@ -11,7 +11,7 @@ using observe::EventLog;
 
 namespace {
 
-// What a prober is made with; the rest follows the configuration while it runs.
+// Compares what a prober is made with; the rest follows the configuration while it runs.
 bool same_prober(const routes::CanaryModel& a, const routes::CanaryModel& b) {
   return a.every == b.every && a.budget == b.budget && a.ports == b.ports && a.pods == b.pods && a.settle == b.settle;
 }
@@ -37,7 +37,7 @@ struct CanaryProbing::Running {
   std::unique_ptr<reactor::EpollReactor> reactor;
   canary::ThreadedResolver resolver;
   std::optional<canary::Prober> prober;
-  std::uint16_t port = 0;  // that the endpoints should have; of the thread
+  std::uint16_t port = 0;  // the wanted port of the endpoints; used by the thread
   std::thread thread;
 };
 
@@ -68,7 +68,7 @@ void CanaryProbing::follow(const routes::Snapshot& snapshot, CanaryLegs legs) {
   fingerprint_ = legs.fingerprint;
   running_->reactor->post([this, &running = *running_, legs = std::move(legs.legs), same_legs,
                            ours = canary::OwnConfiguration{snapshot.generation(), snapshot.model().digest}]() mutable {
-    move_endpoints(running.port);  // those that are new
+    move_endpoints(running.port);  // new endpoints
     running.prober->set_configuration(std::move(ours));
     if (!same_legs) running.prober->set_legs(std::move(legs));
     publish(*running.prober);
@@ -78,7 +78,7 @@ void CanaryProbing::follow(const routes::Snapshot& snapshot, CanaryLegs legs) {
 std::unique_ptr<CanaryProbing::Running> CanaryProbing::begin() {
   auto reactor = reactor::EpollReactor::make({});
   if (!reactor) {
-    events_.error("canary_not_started", {{"reason", "the kernel gives no epoll set"}});
+    events_.error("canary_not_started", {{"reason", "the kernel refused an epoll set"}});
     return nullptr;
   }
   auto made = std::make_unique<Running>(std::move(*reactor));
@@ -117,7 +117,7 @@ void CanaryProbing::stop() {
   told_ = canary::Truth::unknown;
 }
 
-// By the same way as an operator's change: the work at the old port drains, new work goes to the new one.
+// As an operator's change would: work at the old port drains, new work goes to the new port.
 void CanaryProbing::move_endpoints(std::uint16_t port) {
   std::vector<std::string> backends;
   {
@@ -131,12 +131,12 @@ void CanaryProbing::move_endpoints(std::uint16_t port) {
       if (endpoint.address.port() == port) continue;
       base::Address moved = endpoint.address;
       moved.set_port(port);
-      (void)roster_.set_address(backend, endpoint.name, moved);  // refused: it has gone meanwhile
+      (void)roster_.set_address(backend, endpoint.name, moved);  // refused: the endpoint is gone
     }
   }
 }
 
-// To where the configuration has them.
+// Moves them back to their configured addresses.
 void CanaryProbing::give_endpoints_back(const routes::Model& model) {
   for (const routes::BackendModel& backend : model.backends) {
     if (!model_->has(backend.name)) continue;
@@ -192,7 +192,7 @@ void CanaryProbing::read_book(observe::Claims& out) {
   {
     const std::lock_guard lock(mutex_);
     const bool inside = running_ != nullptr && running_->thread.get_id() == std::this_thread::get_id();
-    if (!inside) return;  // there is none, or there was none when the task came
+    if (!inside) return;  // no canary, at least when the task began
     running = running_.get();
   }
   reactor::Holdings holdings;

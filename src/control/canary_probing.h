@@ -1,7 +1,6 @@
-// The prober inside the router: a reactor and a thread of its own, never a worker's, and what it has to do with the
-// rest of the process:
+// The prober inside the router: its own reactor and thread, never a worker's, and its links to the rest of the process:
 //
-//   configuration ── follow() ──▶ legs, what answers must show of it
+//   configuration ── follow() ──▶ legs, and what their answers must show
 //   rotation      ──▶ roster: the endpoints of the canary's backends move to the other port, as by an operator
 //   turns         ──▶ event log      facts ──▶ admin pages      sockets ──▶ self-audit
 //
@@ -32,11 +31,11 @@ class CanaryProbing {
   CanaryProbing(Roster& roster, EndpointEvents& endpoint_events, observe::EventLog& events);
   ~CanaryProbing();
 
-  // All workers have the snapshot. One thread at a time.
+  // Call when all workers have the snapshot. One thread at a time.
   void follow(const routes::Snapshot& snapshot, CanaryLegs legs);
   void stop();
 
-  Facts facts() const;  // any thread; null: there is no canary
+  Facts facts() const;  // any thread; null: no canary
   // For the self-audit. post(): any thread; without a canary the task runs at once. read_book(): inside such a task.
   void post(std::move_only_function<void()> task);
   void read_book(observe::Claims& out);
@@ -45,7 +44,7 @@ class CanaryProbing {
   struct Running;  // reactor, prober and thread
 
   std::unique_ptr<Running> begin();
-  void move_endpoints(std::uint16_t port);  // on the prober's thread, or before there is one
+  void move_endpoints(std::uint16_t port);  // on the prober's thread, or before it starts
   void give_endpoints_back(const routes::Model& model);
   void probed(const canary::Leg& leg, const canary::ProbeResult& result, canary::LegState::News news);
   void publish(const canary::Prober& prober);
@@ -53,11 +52,11 @@ class CanaryProbing {
   Roster& roster_;
   EndpointEvents& endpoint_events_;
   observe::EventLog& events_;
-  std::string fingerprint_;   // of the legs that are walked
-  mutable std::mutex mutex_;  // guards what follows
+  std::string fingerprint_;   // of the current legs
+  mutable std::mutex mutex_;  // guards the members below
   std::optional<routes::CanaryModel> model_;
   Facts facts_;
-  canary::Truth told_ = canary::Truth::unknown;  // in the event log
+  canary::Truth told_ = canary::Truth::unknown;  // last state in the event log
   std::unique_ptr<Running> running_;
 };
 

@@ -1,5 +1,5 @@
-// What a provider wants to be served, and what became of it. A provider (the file; others beside it) states its part
-// whole, whenever it changes; endpoints that change without the rest go to Roster::provide().
+// A provider's part of the configuration, and the outcome. A provider (the file; others beside it) states its whole
+// part whenever it changes. Endpoints that change separately go to Roster::provide().
 //
 //   file_provider ──┐ Desired ┌──────────────── rollout ─────────────────┐
 //   other providers ┴───────▶ │ join ▶ materials, snapshot ▶ two phases  │ ──▶ fleet, roster
@@ -17,15 +17,15 @@
 namespace ebb::control {
 
 struct Desired {
-  std::string_view provider;  // a literal; one of those that the Rollout was made with
+  std::string_view provider;  // a literal; one of the Rollout's providers
   routes::Model model;
-  // Asked once all files are read: if it says no, nothing changes and nothing is said, because they were overtaken.
+  // Called after all files are read. False: the part is outdated; nothing changes, without a report.
   std::function<bool()> still_current{};
 };
 
 struct Outcome {
-  std::uint64_t generation = 0;    // that serves it; 0: it was refused, or overtaken
-  config::Diagnostics problems{};  // object by object
+  std::uint64_t generation = 0;    // that contains the part; 0: refused, or outdated
+  config::Diagnostics problems{};  // one per object
 
   bool applied() const { return generation != 0; }
 };

@@ -1,6 +1,6 @@
-// The parts of all providers, joined. Listeners, routes and backends are the sum of all parts; what there is once
-// (limits, timeouts, log, canary) is the first provider's. A name belongs to the provider that has it; the same name in
-// another part is refused. Pure; owned by Rollout.
+// Joins the parts of all providers. Listeners, routes and backends are the sum of all parts; settings that exist once
+// (limits, timeouts, log, canary) are the first provider's. A name belongs to the provider that has it; the same name
+// in another part is refused. Pure; owned by Rollout.
 //
 //   join() -> it is served -> keep()        without keep(), the provider's part is as it was before
 #pragma once
@@ -17,10 +17,10 @@ namespace ebb::control {
 
 class DesiredState {
  public:
-  // In the order of their precedence.
+  // In order of precedence.
   explicit DesiredState(const std::vector<std::string_view>& providers);
 
-  // All parts, with this one in the place of the last that the provider stated.
+  // All parts, with this part in place of the provider's previous part.
   std::expected<routes::Model, config::Diagnostics> join(std::string_view provider, routes::Model part);
   void keep();
 
@@ -31,8 +31,8 @@ class DesiredState {
   };
   config::Diagnostics clashes(std::size_t with, const routes::Model& part) const;
 
-  std::vector<Part> parts_;  // that are served; none is kept of an only provider
-  std::size_t joined_ = 0;   // whose part `candidate_` is
+  std::vector<Part> parts_;  // the served parts; not kept for a single provider
+  std::size_t joined_ = 0;   // index of the part that `candidate_` replaces
   routes::Model candidate_;
 };
 

@@ -114,8 +114,8 @@ void EndpointEvents::change(Known& known, std::string_view leaves) {
   if (!known.drained) watch(known.endpoint.identity, known);
 }
 
-// Each worker tells once when it is idle; the last to do so asks all of them again, since one may have got work while
-// another was busy.
+// Each worker reports once when it is idle. After the last report all workers are asked again, since one may have got
+// work while another was busy.
 void EndpointEvents::watch(std::uint64_t identity, Known& known) {
   if (std::exchange(known.watched, true)) return;
   const auto missing = std::make_shared<std::atomic<std::size_t>>(fleet_->size());

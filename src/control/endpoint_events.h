@@ -1,9 +1,9 @@
-// Lines of the event log about endpoints: what their health became, and the drains of those that leave, from their
-// begin to the moment when no worker has work there any more. Owned by app; lives longer than the fleet.
+// Lines of the event log about endpoints: changes of health, and drains of leaving endpoints from their start until no
+// worker has work there. Owned by app; outlives the fleet.
 //
 //   endpoint_health      from the endpoint's home worker, once for each verdict
 //   endpoint_draining    from the control plane's lists
-//   endpoint_drained     all workers are idle, and still are when all are asked once more
+//   endpoint_drained     all workers are idle, confirmed by a second look
 //   endpoint_ready       it takes work again
 #pragma once
 
@@ -24,21 +24,21 @@ class EndpointEvents {
  public:
   EndpointEvents(observe::EventOutbox& outbox, const base::Clock& clock) : outbox_(outbox), clock_(clock) {}
 
-  void follow(Fleet& fleet) { fleet_ = &fleet; }  // before the first list
+  void follow(Fleet& fleet) { fleet_ = &fleet; }  // call before the first list
 
   void on_health_change(const gate::HealthChange& change);  // any thread
-  void on_relief(const gate::SilenceRelief& relief);        // the same
-  // After the workers were told, in the same order: under the roster's lock. Nothing in here waits.
+  void on_relief(const gate::SilenceRelief& relief);        // any thread
+  // Called after the workers, in the same order, under the roster's lock. Never blocks.
   void on_list(const SharedEndpointList& list);
   void on_lists(const std::vector<SharedEndpointList>& lists);  // of a whole configuration
-  // Backends whose endpoints move all the time: their drains would fill the log.
+  // Backends whose endpoints move all the time: their drains would flood the log.
   void leave_out(std::vector<std::string> backends);
 
  private:
   struct Known {
     std::string backend;
     gate::ListedEndpoint endpoint;
-    std::string_view leaves{};  // "leaving", "drain", "maint" or "gone"; "": it does not
+    std::string_view leaves{};  // "leaving", "drain", "maint" or "gone"; "": it stays
     base::Instant draining_since{};
     bool drained = false;
     bool watched = false;
@@ -56,7 +56,7 @@ class EndpointEvents {
   observe::EventOutbox& outbox_;
   const base::Clock& clock_;
   Fleet* fleet_ = nullptr;
-  std::mutex mutex_;  // guards what follows
+  std::mutex mutex_;  // guards the members below
   Endpoints known_;
   std::unordered_map<std::string, std::vector<std::uint64_t>> listed_;  // by backend
   std::vector<std::string> left_out_;

@@ -51,7 +51,7 @@ void FileProvider::stop() {
     std::lock_guard lock(mutex_);
     last = std::move(watch_);
   }
-  // Joined here, without the lock: its thread may be waiting for it.
+  // Join without the lock: the watch's thread may be waiting for it.
 }
 
 std::vector<int> FileProvider::descriptors() {
@@ -80,7 +80,7 @@ void FileProvider::load(bool as_they_are) {
     events_.warning("needs_restart", {{"setting", difference}});
   }
   follow(config::files_of(loaded->model));
-  if (as_they_are && watch_ != nullptr) watch_->accept();  // files too that the configuration names only now
+  if (as_they_are && watch_ != nullptr) watch_->accept();  // also files that the configuration names only now
   rollout_->apply({.provider = name, .model = std::move(loaded->model), .still_current = still_current});
 }
 

@@ -18,7 +18,7 @@ namespace ebb::control {
 
 namespace {
 
-// The n-th of the processors that this process may use.
+// Pins to the n-th of the processors that this process may use.
 void pin_this_thread(std::size_t index) {
   cpu_set_t allowed;
   if (sched_getaffinity(0, sizeof(allowed), &allowed) != 0) return;
@@ -40,7 +40,7 @@ int socket_type(const routes::ListenerModel& listener) {
 
 }  // namespace
 
-// The seed keeps clients from choosing addresses that meet in one bucket.
+// The seed prevents clients from choosing addresses that collide in a table.
 Fleet::Fleet() : client_limits_(static_cast<std::uint64_t>(base::SystemClock().wall().time_since_epoch().count())) {}
 
 std::unique_ptr<Fleet> Fleet::start(const FleetOptions& options, const base::Labels& labels, std::string& error) {
@@ -58,7 +58,7 @@ std::unique_ptr<Fleet> Fleet::start(const FleetOptions& options, const base::Lab
     if (options.access_log != nullptr) worker.access_log = &options.access_log->ring(i);
     member.worker = std::make_unique<gate::Worker>(*member.reactor, labels, worker);
   }
-  // Signals are for the control plane: threads inherit the mask that they are started with.
+  // The control plane handles signals: threads inherit the mask of their creator.
   sigset_t all;
   sigset_t before;
   sigfillset(&all);
@@ -90,8 +90,8 @@ void Fleet::ask_all(const std::function<void(gate::Worker&)>& question) {
   answered.wait();
 }
 
-// Workers share their addresses by SO_REUSEPORT, and would do so with another router; so each address that is new is
-// tried without it. Not where a listener of our own is in the way: only the workers can tell then.
+// Workers share addresses by SO_REUSEPORT, and would also share them with another router; so each new address is tried
+// without it. Skipped where a listener of our own is in the way: then only the workers can tell.
 std::vector<std::string> Fleet::try_addresses(const routes::Snapshot& next, std::vector<Bound>& wanted) const {
   std::vector<std::string> problems;
   for (const routes::Listener& listener : next.listeners()) {
@@ -123,7 +123,7 @@ std::vector<std::string> Fleet::apply(const gate::Configuration& configuration) 
   if (!problems.empty()) {
     ask_all([](gate::Worker& worker) { worker.abandon(); });
     std::sort(problems.begin(), problems.end());
-    problems.erase(std::unique(problems.begin(), problems.end()), problems.end());  // of several workers
+    problems.erase(std::unique(problems.begin(), problems.end()), problems.end());  // the same from several workers
     return problems;
   }
   ask_all([](gate::Worker& worker) { worker.commit(); });
@@ -137,7 +137,7 @@ void Fleet::change_endpoints(const std::shared_ptr<const gate::EndpointList>& li
   }
 }
 
-// By index: the members are still being made.
+// By index: the members are still being created.
 gate::Siblings Fleet::siblings_of(std::size_t self, std::size_t count) {
   return {self, count, [this](std::size_t index, std::move_only_function<void(gate::Worker&)> task) {
             Member& member = members_[index];
@@ -147,7 +147,7 @@ gate::Siblings Fleet::siblings_of(std::size_t self, std::size_t count) {
 
 void Fleet::stop(base::Duration grace) {
   if (std::exchange(stopped_, true)) return;
-  // Shared: a worker may become quiet after the grace is over.
+  // Shared: a worker may become idle after the grace is over.
   struct Busy {
     std::mutex mutex;
     std::condition_variable changed;

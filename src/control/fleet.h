@@ -1,5 +1,5 @@
-// All workers of the process: their threads, the way in for configurations and the way out for counters. Used by the
-// control plane's threads; talks to workers by message only.
+// All workers of the process: starts their threads, distributes configurations and collects counters. For the control
+// plane's threads; talks to workers only by message.
 #pragma once
 
 #include <functional>
@@ -18,7 +18,7 @@ struct FleetOptions {
   reactor::Kind io = reactor::Kind::automatic;
   reactor::SocketLimits socket_limits;
   observe::AccessLog* access_log = nullptr;                           // outlives the fleet
-  std::uint32_t clients_max = UINT32_MAX;                             // of the process
+  std::uint32_t clients_max = UINT32_MAX;                             // per process
   std::function<void(const gate::HealthChange&)> on_health_change{};  // on any worker's thread; must not block
   std::function<void(const gate::SilenceRelief&)> on_relief{};        // the same
 };
@@ -32,21 +32,21 @@ class Fleet {
   const char* io_name() const;
   std::size_t size() const { return members_.size(); }
 
-  // Waits until every worker has it, or none: each prepares it first, and if one cannot (a listener that does not bind,
-  // no descriptor left), nothing changes and the reasons come back.
+  // Waits until every worker has the configuration, or none. Each worker prepares first. If one cannot (a listener that
+  // does not bind, no descriptor left), nothing changes, and the result has the reasons.
   std::vector<std::string> apply(const gate::Configuration& configuration);
 
-  // Every worker gets it, in the order of these calls and of apply().
+  // Sends the list to every worker, in the order of these calls and of apply().
   void change_endpoints(const std::shared_ptr<const gate::EndpointList>& list);
 
-  // Runs the task on that worker's thread, soon; not at all once the fleet has stopped.
+  // Runs the task on that worker's thread, soon; never once the fleet has stopped.
   void post(std::size_t worker, std::move_only_function<void()> task) {
     members_[worker].reactor->post(std::move(task));
   }
   // For tasks on that worker's thread.
   gate::Worker& worker(std::size_t index) { return *members_[index].worker; }
 
-  // Refuse new connections, let exchanges end, cut what is left after the grace.
+  // Refuses new connections, lets exchanges end, cuts the rest after the grace.
   void stop(base::Duration grace);
 
  private:
@@ -67,7 +67,7 @@ class Fleet {
   void ask_all(const std::function<void(gate::Worker&)>& question);
   std::vector<std::string> try_addresses(const routes::Snapshot& next, std::vector<Bound>& wanted) const;
 
-  gate::ClientLimits client_limits_;  // used by the members
+  gate::ClientLimits client_limits_;  // shared by the members
   std::vector<Member> members_;
   std::vector<Bound> bound_;  // listeners of the last configuration
   bool stopped_ = false;

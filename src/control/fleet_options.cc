@@ -15,7 +15,7 @@ std::uint32_t usable_processors() {
   return static_cast<std::uint32_t>(std::max(CPU_COUNT(&allowed), 1));
 }
 
-// Every client may need a second descriptor for its endpoint, so that half of them are for clients.
+// A client may need a second descriptor for its endpoint, so clients get half of them.
 std::uint32_t clients_max(std::uint32_t wished) {
   rlimit limit{};
   getrlimit(RLIMIT_NOFILE, &limit);

@@ -1,4 +1,4 @@
-// From the configuration that a process is started with to the size of its fleet.
+// Derives the size of the fleet from the configuration at the start.
 #pragma once
 
 #include "config/load.h"
@@ -6,7 +6,7 @@
 
 namespace ebb::control {
 
-// Raises the limit of open descriptors as far as it goes.
+// Raises the limit of open descriptors as far as allowed.
 FleetOptions fleet_options(const config::Loaded& loaded);
 
 }  // namespace ebb::control

@@ -39,7 +39,7 @@ std::expected<std::shared_ptr<const wire::ServerContext>, config::Diagnostics> b
 
   auto context = wire::ServerContext::build(options, std::move(tickets));
   if (context) return std::move(*context);
-  // The sentence names its file and the remedy.
+  // The sentence names file and remedy.
   return std::unexpected(config::Diagnostics{{owner, 0, 0, "", context.error(), ""}});
 }
 

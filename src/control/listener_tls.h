@@ -1,4 +1,4 @@
-// From the certificate files of a listener to a context that can serve: what `run` uses and `check` tries.
+// Turns the certificate files of a listener into a context that can serve. `run` uses it, `check` tries it.
 #pragma once
 
 #include <expected>

@@ -9,7 +9,7 @@ namespace ebb::control {
 
 namespace {
 
-// What was made, or nothing and the reasons.
+// The object, or nothing and the reasons.
 template <class Made>
 Made take(std::expected<Made, config::Diagnostics> made, config::Diagnostics& problems) {
   if (made) return std::move(*made);

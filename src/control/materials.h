@@ -1,6 +1,5 @@
-// What a configuration needs beside its snapshot: TLS contexts of listeners and backends, and the legs of the canary.
-// Made object by object, so that what is wrong with one does not hide what is wrong with the next: `run` uses it,
-// `check` tries it.
+// What a configuration needs besides its snapshot: TLS contexts of listeners and backends, and the legs of the canary.
+// Built object by object, so that one faulty object does not hide the next. `run` uses it, `check` tries it.
 #pragma once
 
 #include <memory>
@@ -14,8 +13,8 @@
 namespace ebb::control {
 
 struct Materials {
-  std::vector<std::shared_ptr<const wire::ServerContext>> tls{};          // by listener; null where it is plain
-  std::vector<std::shared_ptr<const wire::ClientContext>> backend_tls{};  // by backend; null where it is plain
+  std::vector<std::shared_ptr<const wire::ServerContext>> tls{};          // by listener; null without TLS
+  std::vector<std::shared_ptr<const wire::ClientContext>> backend_tls{};  // by backend; null without TLS
   CanaryLegs legs{};
   config::Diagnostics problems{};
 };

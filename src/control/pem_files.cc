@@ -6,7 +6,7 @@ namespace ebb::control {
 
 namespace {
 
-// The authorities of Debian have 220 KiB; a revocation list may have more.
+// Debian's authorities have 220 KiB; a revocation list may have more.
 constexpr std::size_t file_bytes_max = std::size_t{8} << 20;
 
 struct Fault {
@@ -14,8 +14,8 @@ struct Fault {
   const char* remedy;
 };
 
-// Half a file could lack the very block that matters, and an empty one looks like none: both would weaken a check
-// without a word.
+// Half a file could lack the very block that matters, and an empty file looks like none: both would silently weaken a
+// check.
 std::expected<std::string, Fault> read_whole(const std::string& path) {
   auto content = config::read_file(path, file_bytes_max + 1);
   if (!content) {

@@ -1,4 +1,4 @@
-// Files of keys and certificates that one part of the configuration names; what cannot be read is gathered.
+// Reads files of keys and certificates for one part of the configuration; collects the errors.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@ class PemFiles {
  public:
   explicit PemFiles(std::string owner) : owner_(std::move(owner)) {}
 
-  // "" if there is no path, or if it cannot be read whole or is empty: then there is a problem.
+  // "" without a path. Also "" with a problem, if the file is empty or cannot be read whole.
   std::string read(const std::string& path, const char* kind);
   const config::Diagnostics& problems() const { return problems_; }
 

@@ -1,6 +1,5 @@
-// Brings what a provider states into all workers, in two phases (Fleet::apply), or refuses it whole and leaves the old
-// configuration in place. One configuration at a time, whichever provider's thread brings it; the status may be read by
-// any thread.
+// Brings a provider's part to all workers in two phases (Fleet::apply), or refuses it whole and keeps the old
+// configuration. One configuration at a time, from any provider's thread; any thread may read the status.
 #pragma once
 
 #include <memory>
@@ -22,7 +21,7 @@
 namespace ebb::control {
 
 struct RolloutStatus {
-  std::uint64_t generation = 0;  // 0: none was ever applied
+  std::uint64_t generation = 0;  // 0: none was applied
   std::string digest;
   base::WallTime applied_at;
   std::vector<std::string> listeners;  // their names
@@ -44,7 +43,7 @@ class Rollout {
         clock_(clock) {}
 
   Outcome apply(Desired desired);
-  void refuse(const std::string& reason);  // what could not even be stated
+  void refuse(const std::string& reason);  // for a part that could not be stated
   RolloutStatus status() const;
   wire::TicketKeys& tickets() { return *tickets_; }
 
@@ -60,7 +59,7 @@ class Rollout {
   void note(const routes::Snapshot& snapshot);
   void warn_of_expiry(const routes::Model& model, const Materials& materials);
 
-  std::mutex turn_;  // a configuration at a time; guards what follows
+  std::mutex turn_;  // one configuration at a time; guards the members below
   DesiredState desired_;
 
   Fleet& fleet_;

@@ -6,7 +6,7 @@ namespace ebb::control {
 
 namespace {
 
-// Labels are never given back; those that are left belong to the provider's names.
+// Labels are never freed; the remaining ones are reserved for the provider's names.
 constexpr std::size_t labels_spare = 1'000'000;
 
 }  // namespace

@@ -1,6 +1,6 @@
-// The writer thread and its sleep. Under traffic it naps a few milliseconds between rounds, and only a ring that is
-// more than half full cuts a nap short; after an idle nap it sleeps, and the first line after that pays for one
-// wake-up. So a worker makes about one system call per nap at most, not one per line.
+// The writer thread and its sleep. Under traffic the writer naps a few milliseconds between rounds, and only a ring
+// that is more than half full cuts a nap short. After a nap without lines it sleeps, and the next line pays for one
+// wake-up. A worker therefore makes at most about one system call per nap, not one per line.
 #include "observe/access_log.h"
 
 #include <poll.h>
@@ -25,8 +25,8 @@ namespace {
 
 constexpr std::size_t ring_bytes = std::size_t{1} << 20;
 constexpr int nap_ms = 5;
-constexpr int flush_tries_max = 10;  // at the end of a file, a stalled reader is waited for LogFile::poll_ms that often
-constexpr int reader_wait_ms = 100;  // between two looks whether a named pipe has a reader
+constexpr int flush_tries_max = 10;  // waits of LogFile::poll_ms for a stalled reader at a file's end
+constexpr int reader_wait_ms = 100;  // between two checks whether a named pipe has a reader
 
 // An eventfd: wake() is safe from any thread and from signal handlers.
 class Alarm {
@@ -41,7 +41,7 @@ class Alarm {
   int descriptor() const { return fd_; }
   void wake() const {
     const std::uint64_t one = 1;
-    // Fails only when the counter is full, and then the sleeper is awake anyway.
+    // Fails only if the counter is full; then the sleeper is awake anyway.
     [[maybe_unused]] const ssize_t ignored = ::write(fd_, &one, sizeof one);
   }
   void wait(int timeout_ms) const {
@@ -100,16 +100,16 @@ class ThreadedLog final : public AccessLog {
 
   const std::string path_;
   const LogFormat format_;
-  std::deque<WorkerRing> rings_;  // a deque: rings neither move nor copy
+  std::deque<WorkerRing> rings_;  // a deque never moves or copies its elements
   LogFile file_;
   Alarm alarm_;
-  std::atomic<Rest> rest_ = Rest::none;  // what the writer does; whoever wakes it sets it to none
+  std::atomic<Rest> rest_ = Rest::none;  // the writer's state; a waker sets it to none
   std::atomic<bool> stopping_ = false;
   std::atomic<bool> reopen_wanted_ = false;
   std::atomic<std::uint64_t> failed_writes_ = 0;
   std::atomic<std::uint64_t> lines_lost_ = 0;
-  int flush_tries_ = 0;      // writer thread only, as what follows
-  bool open_again_ = false;  // the file of that name could not be opened; the one before it, if any, is in use
+  int flush_tries_ = 0;      // writer thread only, as the members below
+  bool open_again_ = false;  // the new file could not be opened; the previous file, if any, stays in use
   std::string wrapped_line_;
   std::thread writer_;
 };
@@ -127,8 +127,8 @@ bool ThreadedLog::start(std::string& error) {
   const LogFile::Opening opened = file_.open(path_, error);
   if (opened == LogFile::Opening::failed) return false;
   open_again_ = opened != LogFile::Opening::done;
-  // All signals are blocked in the writer: those for the process go to the main thread, and SIGPIPE, which the kernel
-  // sends to the thread that wrote, leaves just EPIPE behind.
+  // The writer blocks all signals: process signals go to the main thread. SIGPIPE goes to the thread that wrote;
+  // blocked, it leaves just EPIPE.
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -155,8 +155,8 @@ AccessLog::Losses ThreadedLog::losses() const {
   return losses;
 }
 
-// Pairs with sleep_until_woken(): either this thread sees that the writer sleeps, or the writer sees the line. Both
-// store first and look then, which needs the full fence on both sides.
+// Pairs with sleep_until_woken(): either this thread sees the sleeping writer, or the writer sees the line. Both store
+// first and then look, which needs a full fence on both sides.
 void ThreadedLog::wake_if_needed(ByteRing& ring) {
   std::atomic_thread_fence(std::memory_order_seq_cst);
   const Rest rest = rest_.load(std::memory_order_relaxed);
@@ -166,7 +166,7 @@ void ThreadedLog::wake_if_needed(ByteRing& ring) {
 
 void ThreadedLog::run() {
   for (;;) {
-    const bool stopping = stopping_.load();  // read before the rings: what was pushed before it is still written
+    const bool stopping = stopping_.load();  // read before the rings: lines pushed earlier are still written
     reopen_if_asked();
     if (waits_for_reader(stopping)) continue;
     const bool wrote = empty_rings();
@@ -209,8 +209,8 @@ bool ThreadedLog::empty_rings() {
   return wrote;
 }
 
-// One pass over what lies there: a busy ring must not starve the others. The line that wraps around the ring's end is
-// put together first, so that the file sees whole lines only.
+// One pass over the ring's content: a busy ring must not starve the others. A line that wraps around the ring's end is
+// joined first, so that the file gets whole lines only.
 void ThreadedLog::empty_ring(std::size_t index) {
   ByteRing& bytes = rings_[index].bytes_;
   const std::string_view piece = bytes.readable();
@@ -249,31 +249,31 @@ void ThreadedLog::write(std::string_view lines) {
   if (taken == lines.size()) return;
   const std::string_view lost = lines.substr(taken);
   lines_lost_ += static_cast<std::uint64_t>(std::ranges::count(lost, '\n'));
-  failed_writes_ += 1;  // last: who sees it sees the lines too
+  failed_writes_ += 1;  // last: a thread that sees it sees the lines too
 }
 
-// A reader that stalls may take its time, the rings drop meanwhile; but it cannot keep the process from ending, or the
-// next file from being opened.
+// The writer waits for a stalled reader while the rings drop lines. A stalled reader must not delay the end of the
+// process or the opening of the next file.
 bool ThreadedLog::patient() {
   const bool hurries = stopping_.load() || reopen_wanted_.load();
   return !hurries || ++flush_tries_ <= flush_tries_max;
 }
 
-// What could not be opened is tried again with each round: its folder, or its reader, may be there by then.
+// Each round retries a file that could not be opened: its folder or its reader may appear.
 void ThreadedLog::reopen_if_asked() {
   const bool asked = reopen_wanted_.load();
   if (!asked && !open_again_) return;
   if (asked) {
-    if (file_.is_open()) empty_rings();  // these belong to the old file
+    if (file_.is_open()) empty_rings();  // the rings' lines belong to the old file
     flush_tries_ = 0;
-    reopen_wanted_.store(false);  // before it is opened: asked again from here on, it is opened again
+    reopen_wanted_.store(false);  // before the opening, so that a later request opens it again
   }
   std::string error;
   open_again_ = file_.open(path_, error) != LogFile::Opening::done;
   if (asked && open_again_) failed_writes_ += 1;
 }
 
-// A named pipe that has had no reader yet: lines stay in the rings, which drop when they are full.
+// A named pipe without a reader so far: lines stay in the rings, which drop lines when full.
 bool ThreadedLog::waits_for_reader(bool stopping) {
   if (file_.is_open() || stopping) return false;
   alarm_.wait(reader_wait_ms);

@@ -1,5 +1,5 @@
-// The access log never blocks a worker: each worker formats into a ring of its own, one writer thread empties the
-// rings. When a ring is full the line is dropped and counted; the log itself then says how many are missing.
+// The access log never blocks a worker: each worker formats into its own ring, and one writer thread empties the rings.
+// When a ring is full the line is dropped and counted; the log then reports how many lines are missing.
 #pragma once
 
 #include <memory>
@@ -13,7 +13,7 @@ namespace ebb::observe {
 
 enum class LogFormat : std::uint8_t { off, json, common };
 
-// A line, with its newline, into `out` (replaced). Bounded: long fields are cut; control bytes are escaped.
+// Replaces `out` with one line and its newline. Bounded: long fields are cut, control bytes escaped.
 void format_record(const ExchangeRecord& record, LogFormat format, const base::Labels& labels, std::string& out);
 
 class AccessLog {
@@ -23,18 +23,18 @@ class AccessLog {
 
   struct Losses {
     std::uint64_t lines_dropped = 0;  // a ring was full
-    std::uint64_t failed_writes = 0;  // the file took not all of a write (ENOSPC, EPIPE, ...), or did not reopen
+    std::uint64_t failed_writes = 0;  // short writes (ENOSPC, EPIPE, ...) and failed reopens
     std::uint64_t lines_lost = 0;     // in failed writes
   };
 
-  // `path` "" or "-": standard output. Starts the writer thread. `format` is that of the lines it adds itself.
+  // `path` "" or "-": standard output. Starts the writer thread. `format` is for the lines that the log itself adds.
   static std::unique_ptr<AccessLog> open(const std::string& path, std::size_t rings, std::string& error,
                                          LogFormat format = LogFormat::json);
-  virtual ~AccessLog() = default;  // writes what is in the rings; the workers have stopped
+  virtual ~AccessLog() = default;  // writes the rings' content; the workers have stopped
   virtual Ring& ring(std::size_t index) = 0;
   virtual void reopen() = 0;          // after logrotate; any thread, also a signal handler; takes effect a little later
   virtual Losses losses() const = 0;  // any thread
-  virtual std::vector<int> descriptors() const = 0;  // that it holds open; any thread
+  virtual std::vector<int> descriptors() const = 0;  // descriptors that the log holds open; any thread
 };
 
 class AccessLog::Ring {

@@ -19,7 +19,7 @@ DifferenceKind kind_of(Claim::Flaw flaw) {
   }
 }
 
-// Of what is open under its number, if anything is, and of whoever else holds that.
+// Finds the holder of a descriptor number, and other holders of the same number.
 class Holder {
  public:
   explicit Holder(std::vector<Difference>& found) : found_(found) {}
@@ -51,7 +51,7 @@ std::vector<Difference> compare(std::span<Claim> book, std::span<const OpenDescr
   for (const OpenDescriptor& one : open) {
     for (; claim != book.end() && claim->descriptor < one.number; ++claim) holder.hold(*claim, nullptr);
     for (; claim != book.end() && claim->descriptor == one.number; ++claim) holder.hold(*claim, &one);
-    // Files are opened to be read in passing, by any thread; what matters of them is held against the book above.
+    // Any thread may briefly open a file to read it; an important file has a claim in the book.
     if (!holder.holds(one.number) && !one.file) {
       found.push_back({DifferenceKind::unclaimed, one.number, one.inode, {}});
     }

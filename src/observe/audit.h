@@ -1,10 +1,10 @@
-// The self-audit without its I/O: the book, which is what the rooms of the process say that they hold open, held
-// against what the kernel says is open. observe/self_audit asks both.
+// The self-audit without its I/O. It compares the book (what the rooms of the process claim to hold open) with the
+// kernel's list. observe/self_audit collects both.
 //
-// The two are never of the same moment, because the workers go on meanwhile. A descriptor that opens or closes in
-// between differs without being wrong. A difference therefore counts only if a second look finds it again. That is safe
-// in both directions: the second book has each descriptor that is open through both looks, and none that closed before
-// the second book was read.
+// The two lists are never of the same moment, because the workers keep running. A descriptor that opens or closes in
+// between differs without being wrong. A difference therefore counts only if a second look finds it again. This is safe
+// in both directions. The second book has each descriptor that is open through both looks. It has none that closed
+// before the second book was read.
 #pragma once
 
 #include <array>
@@ -82,14 +82,14 @@ constexpr const DifferenceFacts& facts(DifferenceKind kind) { return difference_
 
 // One line of the book.
 struct Claim {
-  // The fault that its own room finds, before the audit asks the kernel.
+  // A fault that the room itself finds, before the audit asks the kernel.
   enum class Flaw : std::uint8_t { none, disowned, without_socket, unburied };
-  int descriptor = -1;  // of `without_socket`: none
+  int descriptor = -1;  // `without_socket` has none
   ClaimKind kind = ClaimKind::own;
   Flaw flaw = Flaw::none;
   base::Cause failure = base::Cause::none;  // of its socket
   std::uint32_t room = 0;
-  std::uint64_t inode = 0;  // 0: any will do
+  std::uint64_t inode = 0;  // 0: any
   base::Handle socket{};
   base::Owner owner{};
   base::Instant opened{};
@@ -100,25 +100,25 @@ using Book = std::vector<Claim, base::PageAllocator<Claim>>;
 struct Difference {
   DifferenceKind kind = DifferenceKind::unclaimed;
   int descriptor = -1;
-  std::uint64_t inode = 0;  // that the kernel has there; 0: none
-  Claim claim{};            // but for `unclaimed`
+  std::uint64_t inode = 0;  // the kernel's; 0: none
+  Claim claim{};            // not of `unclaimed`
 
-  // Identity of the difference: equal for the same object, not for another of the same kind.
+  // Identifies the difference: equal for the same object, unequal for another object of the same kind.
   auto identity() const {
     return std::tuple(descriptor, kind, inode, claim.room, claim.owner.kind, claim.owner.handle.slot,
                       claim.owner.handle.generation, claim.socket.slot, claim.socket.generation);
   }
 };
 
-// `book` is put in order; `open` is in order.
+// Sorts `book`; `open` is sorted.
 std::vector<Difference> compare(std::span<Claim> book, std::span<const OpenDescriptor> open);
-// Those of the second look that the first had as well.
+// The differences of the second look that the first look had too.
 std::vector<Difference> persisting(std::vector<Difference> first, std::vector<Difference> second);
 
-// The facts that its room has about a line of the book.
+// What a room knows about a line of the book.
 struct SocketHistory {
   std::string whose;   // a listener, or backend/endpoint
-  base::Address peer;  // as the room has it
+  base::Address peer;  // as the room knows it
   std::string_view state;
   base::Duration age{};  // since it was opened
 };
@@ -126,8 +126,8 @@ struct SocketHistory {
 struct FoundDifference {
   Difference difference;
   base::WallTime found_at;
-  DescriptorFacts kernel;          // at the time
-  std::optional<Claim> last_held;  // by whom; of `unclaimed`: in the run before, if anybody held it then, in parts
+  DescriptorFacts kernel;          // at the time of the difference
+  std::optional<Claim> last_held;  // of `unclaimed`: in the previous run, if known
   std::string held_by;             // the room's name
   SocketHistory history;
 };
@@ -137,12 +137,12 @@ struct AuditReport {
 
   base::Duration every{};  // 0: never
   std::uint64_t runs = 0;
-  std::uint64_t runs_incomplete = 0;  // a room did not answer in time; they say nothing
+  std::uint64_t runs_incomplete = 0;  // a room did not answer in time; the run is void
   base::WallTime last_at{};           // the end of the last complete run
-  std::uint64_t open = 0;             // descriptors at its last look
+  std::uint64_t open = 0;             // descriptors open at the last look
   std::array<std::uint64_t, std::size(claim_kind_names)> claimed{};
   std::uint64_t differences = 0;
-  std::vector<FoundDifference> shown;  // the first of them
+  std::vector<FoundDifference> shown;  // the first ones
 };
 
 }  // namespace ebb::observe

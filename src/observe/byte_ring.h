@@ -15,18 +15,18 @@
 
 namespace ebb::observe {
 
-// Padded on purpose: each of the two threads writes to a cache line of its own.
+// Padded on purpose: each of the two threads writes to its own cache line.
 class ByteRing {  // NOLINT(clang-analyzer-optin.performance.Padding)
  public:
   explicit ByteRing(std::size_t capacity) : capacity_(capacity), bytes_(std::make_unique<char[]>(capacity)) {
     EBB_ASSERT(std::has_single_bit(capacity));
   }
 
-  // Producer. False: it does not fit, and is counted as dropped.
+  // Producer. False: the line does not fit and counts as dropped.
   bool push(std::string_view line) {
     const std::uint64_t written = written_.load(std::memory_order_relaxed);
-    // The consumer's position is read again only when the last known one leaves too little room: its cache line
-    // stays with the consumer otherwise.
+    // The producer reads the consumer's position again only if the last known position leaves too little room.
+    // Otherwise its cache line stays with the consumer.
     if (capacity_ - (written - read_seen_) < line.size()) {
       read_seen_ = read_.load(std::memory_order_acquire);
       if (capacity_ - (written - read_seen_) < line.size()) {
@@ -42,7 +42,7 @@ class ByteRing {  // NOLINT(clang-analyzer-optin.performance.Padding)
     return true;
   }
 
-  // Producer. More than half of the room is taken; cheap as long as it is not.
+  // Producer. True if more than half of the ring is in use; cheap while false.
   bool pressed() {
     const std::uint64_t written = written_.load(std::memory_order_relaxed);
     if (written - read_seen_ <= capacity_ / 2) return false;
@@ -50,7 +50,7 @@ class ByteRing {  // NOLINT(clang-analyzer-optin.performance.Padding)
     return written - read_seen_ > capacity_ / 2;
   }
 
-  // Consumer. The readable bytes up to the end of the memory; what wrapped around comes after release().
+  // Consumer. The readable bytes up to the end of the memory; wrapped bytes follow after release().
   std::string_view readable() const {
     const std::uint64_t read = read_.load(std::memory_order_relaxed);
     const std::uint64_t written = written_.load(std::memory_order_acquire);
@@ -69,10 +69,10 @@ class ByteRing {  // NOLINT(clang-analyzer-optin.performance.Padding)
 
   const std::size_t capacity_;
   const std::unique_ptr<char[]> bytes_;
-  alignas(cache_line) std::atomic<std::uint64_t> written_ = 0;  // by the producer, as all in this line
+  alignas(cache_line) std::atomic<std::uint64_t> written_ = 0;  // written by the producer, as all members in this line
   std::uint64_t read_seen_ = 0;
   std::atomic<std::uint64_t> dropped_ = 0;
-  alignas(cache_line) std::atomic<std::uint64_t> read_ = 0;  // by the consumer
+  alignas(cache_line) std::atomic<std::uint64_t> read_ = 0;  // written by the consumer
 };
 
 }  // namespace ebb::observe

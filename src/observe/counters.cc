@@ -6,7 +6,7 @@
 namespace ebb::observe {
 namespace {
 
-// Lower bits of the product take in all lower bits of both words; the upper half folds the rest back in.
+// The lower half of the product depends on all lower bits of both words; the upper half is folded back in.
 std::uint64_t mix(std::uint64_t a, std::uint64_t b) {
   const auto product = static_cast<unsigned __int128>(a) * b;
   return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
@@ -59,7 +59,8 @@ void Histogram::add(const Histogram& other) {
 
 void Counters::record(const ExchangeRecord& record) {
   SeriesKey key{record.listener, record.route, record.backend, record.endpoint, record.status, record.cause};
-  // Endpoints come and go; their series would pile up. Beyond the limit new ones are counted without their endpoint.
+  // Endpoints come and go, and their series would pile up. Beyond the limit, new series are counted without the
+  // endpoint.
   if (requests.size() >= series_max && !requests.contains(key)) key.endpoint = 0;
   requests[key] += 1;
   latency_by_backend[record.backend].add(record.total);
@@ -82,8 +83,8 @@ void Counters::add(const Counters& other) {
 
   add_each(client_connections, other.client_connections);
   add_each(backend_connections, other.backend_connections);
-  // Snapshots are shared: workers that hold the same ones do not add up, and neither do generations. Of these the one
-  // that all serve counts; 0 is a worker that has none yet, or a sum that nothing was added to.
+  // Workers share snapshots, so snapshots and generations do not add up. Take the highest count, and the
+  // generation that all workers reached; 0 means a worker without a snapshot, or an empty sum.
   snapshots_alive = std::max(snapshots_alive, other.snapshots_alive);
   generation =
       generation == 0 || other.generation == 0 ? generation + other.generation : std::min(generation, other.generation);

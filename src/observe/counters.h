@@ -1,5 +1,5 @@
-// The counters of one worker, written by that worker only. The scraper asks each worker by message for a copy and adds
-// the copies up; nothing is shared.
+// The counters of one worker; only that worker writes them. The scraper requests a copy from each worker by message and
+// adds the copies up.
 #pragma once
 
 #include <array>
@@ -21,11 +21,11 @@ struct SeriesKey {
   friend bool operator==(const SeriesKey&, const SeriesKey&) = default;
 };
 struct SeriesKeyHash {
-  using is_avalanching = void;  // all bits are mixed already: the map need not do it again
+  using is_avalanching = void;  // the hash already mixes all bits; the map need not
   std::size_t operator()(const SeriesKey& key) const;
 };
 
-// Powers of two in microseconds, from 64 us to 67 s; the last bucket takes the rest.
+// Powers of two in microseconds, from 64 us to 67 s; the last bucket has no upper bound.
 struct Histogram {
   static constexpr std::size_t bucket_count = 22;
   static constexpr std::size_t first_bound_bits = 6;  // bucket i ends at, and includes, 2^(6 + i) us
@@ -42,7 +42,7 @@ using ConnectionStates = std::array<std::uint64_t, 12>;
 
 // Counters without labels. A row makes the member, adds it up and writes the metric. docs/metrics.md needs a row too.
 // clang-format off
-//  X(member, metric, words)
+// X(member, metric, words)
 #define EBB_PLAIN_COUNTERS(X)                                                    \
   X(retries_refused, "ebbgate_retries_refused",                                  \
     "Retries refused by the retry budget.")                                      \
@@ -86,12 +86,12 @@ struct Counters {
   static constexpr std::size_t series_max = 20'000;  // of `requests`, per worker
 
   boost::unordered_flat_map<SeriesKey, std::uint64_t, SeriesKeyHash> requests;
-  boost::unordered_flat_map<base::Label, Histogram> latency_by_backend;   // total
+  boost::unordered_flat_map<base::Label, Histogram> latency_by_backend;   // until the end of the exchange
   boost::unordered_flat_map<base::Label, Histogram> response_by_backend;  // until the first response byte
   std::array<std::array<std::uint64_t, base::cause_count>, 4> closed{};   // [side][cause]
-  std::array<std::uint64_t, base::cause_count> retries{};                 // by the cause that made it necessary
+  std::array<std::uint64_t, base::cause_count> retries{};                 // by the cause of the failed attempt
 
-  // [health][cause]: verdicts of this worker as the home of endpoints.
+  // [health][cause]: verdicts by this worker about the endpoints that it is home to.
   std::array<std::array<std::uint64_t, base::cause_count>, 5> verdicts{};
   boost::unordered_flat_map<base::Label, std::array<std::uint64_t, 2>> checks;  // by backend: [passed]
 
@@ -102,15 +102,15 @@ struct Counters {
   EBB_SUMS(X)
 #undef X
 
-  // Gauges: filled in when asked.
+  // Gauges, filled in for each scrape.
   ConnectionStates client_connections = {};  // by lifecycle state
   ConnectionStates backend_connections = {};
   std::uint64_t snapshots_alive = 0;
   std::uint64_t generation = 0;
   base::Duration loop_lag_max{};
 
-  // Adds to `requests` and to the two histograms; the totals above are kept by those who see the events. Not
-  // answered at all (until_response is zero): not in response_by_backend.
+  // Adds to `requests` and to the two histograms; other code counts the totals above. An exchange without an answer
+  // (until_response is zero) is left out of response_by_backend.
   void record(const ExchangeRecord& record);
   void closed_by(base::Side side, base::Cause cause) {
     closed[static_cast<std::size_t>(side)][static_cast<std::size_t>(cause)] += 1;

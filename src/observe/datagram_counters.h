@@ -11,14 +11,14 @@ namespace ebb::observe {
 struct DatagramCounters {
   std::uint64_t client_in = 0, client_out = 0;
   std::uint64_t backend_in = 0, backend_out = 0;
-  std::array<std::uint64_t, base::cause_count> flows_moved{};  // by why they had to
+  std::array<std::uint64_t, base::cause_count> flows_moved{};  // by the cause of the move
 
-  // Of those that were dropped.
+  // Reasons for dropped datagrams.
   std::uint64_t without_endpoint = 0;
   std::uint64_t while_stopping = 0;
-  std::uint64_t overrun = 0;  // by the kernel: they came faster than they were read
+  std::uint64_t overrun = 0;  // dropped by the kernel: they arrived faster than the worker read them
   std::uint64_t truncated = 0;
-  std::uint64_t unsent = 0;  // the kernel had no room, or they were too large for the way
+  std::uint64_t unsent = 0;  // no room in the kernel, or larger than the path allows
 
   std::uint64_t flows = 0;  // a gauge
 

@@ -61,7 +61,7 @@ void EventLog::write(Level level, std::string_view event, std::span<const Field>
   }
 }
 
-// The line that says how many are missing goes first: without it nothing is written.
+// The report of missing lines goes first; without it no other line is written.
 bool EventLog::tell_dropped() {
   std::string line = torn_ ? "\n" : "";
   std::string pairs;
@@ -79,8 +79,8 @@ bool EventLog::tell_dropped() {
   return true;
 }
 
-// pipe(7): a pipe that polls writable takes PIPE_BUF bytes without blocking. A reader that has stalled is waited for
-// once; from then on nothing waits until it takes bytes again.
+// pipe(7): a pipe that polls writable takes PIPE_BUF bytes without blocking. The log waits for a stalled reader once;
+// after that it does not wait until the reader takes bytes again.
 bool EventLog::put(std::string_view line) {
   for (std::string_view rest = line; !rest.empty();) {
     pollfd writable{.fd = fd_, .events = POLLOUT, .revents = 0};

@@ -34,20 +34,20 @@ class EventLog {
   void info(std::string_view event, Fields fields = {}) { write(Level::info, event, fields, clock_.wall()); }
   void warning(std::string_view event, Fields fields = {}) { write(Level::warning, event, fields, clock_.wall()); }
   void error(std::string_view event, Fields fields = {}) { write(Level::error, event, fields, clock_.wall()); }
-  // Of something that was at that time.
+  // For an event in the past.
   void write(Level level, std::string_view event, std::span<const Field> fields, base::WallTime at);
 
  private:
   static constexpr int patience_ms = 1000;
-  bool put(std::string_view line);  // false: it was not taken whole
+  bool put(std::string_view line);  // false: not written completely
   bool tell_dropped();
 
   const int fd_;
   const Format format_;
   const base::Clock& clock_;
-  std::mutex mutex_;      // lines of several writes stay whole; guards what follows
-  bool stalled_ = false;  // the last line was not taken
-  bool torn_ = false;     // and only its begin is there
+  std::mutex mutex_;      // keeps the lines of concurrent writes whole; guards the members below
+  bool stalled_ = false;  // the last line was not written
+  bool torn_ = false;     // only the beginning of the last line was written
   std::uint64_t dropped_ = 0;
 };
 

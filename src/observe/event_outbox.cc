@@ -5,7 +5,7 @@
 namespace ebb::observe {
 
 EventOutbox::EventOutbox(EventLog& log, const base::Clock& clock) : log_(log), clock_(clock) {
-  // Signals are for the main thread.
+  // The main thread handles signals.
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);

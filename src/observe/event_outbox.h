@@ -1,5 +1,5 @@
-// Events of threads that must not wait for a log, above all of workers: a queue and a thread that writes. The number of
-// lines per second is bounded; the outbox counts the rest and reports the count when the second is over.
+// Events of threads that must not wait for a log, above all of workers: a queue and a thread that writes. The lines per
+// second are bounded; the outbox counts further lines and reports the count after that second.
 #pragma once
 
 #include <chrono>
@@ -14,7 +14,7 @@
 
 namespace ebb::observe {
 
-// How many lines may be written: `most` within a second from the first of them.
+// Allows `most` lines within a second from the first of them.
 class LineBudget {
  public:
   explicit LineBudget(std::uint32_t most) : most_(most) {}
@@ -45,7 +45,7 @@ class LineBudget {
 class EventOutbox {
  public:
   static constexpr std::uint32_t lines_per_second = 100;
-  static constexpr std::size_t waiting_max = 1000;  // while the log takes nothing
+  static constexpr std::size_t waiting_max = 1000;  // while the log takes no lines
 
   struct Field {
     std::string_view key;  // of static storage
@@ -55,7 +55,7 @@ class EventOutbox {
   EventOutbox(EventLog& log, const base::Clock& clock);
   EventOutbox(const EventOutbox&) = delete;
   EventOutbox& operator=(const EventOutbox&) = delete;
-  ~EventOutbox();  // writes what waits
+  ~EventOutbox();  // writes the queued events
 
   // Any thread. `event` is of static storage.
   void put(EventLog::Level level, std::string_view event, std::vector<Field> fields);
@@ -73,7 +73,7 @@ class EventOutbox {
 
   EventLog& log_;
   const base::Clock& clock_;
-  std::mutex mutex_;  // guards what follows
+  std::mutex mutex_;  // guards the members below
   std::condition_variable changed_;
   std::vector<Event> waiting_;
   LineBudget budget_{lines_per_second};

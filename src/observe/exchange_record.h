@@ -24,10 +24,10 @@ struct ExchangeRecord {
   base::Label route = 0;
   base::Label backend = 0;
   base::Label endpoint = 0;
-  base::Address endpoint_address;  // invalid: none was reached
-  std::uint16_t status = 0;        // sent to the client; 0: none was
+  base::Address endpoint_address;  // invalid: no endpoint was reached
+  std::uint16_t status = 0;        // as sent to the client; 0: none sent
   std::uint16_t tries = 0;         // connections used or attempted
-  bool reused = false;             // the backend connection had served before
+  bool reused = false;             // the backend connection had served an earlier request
   base::Cause cause = base::Cause::completed;
   std::uint64_t bytes_received = 0;  // from the client, body only
   std::uint64_t bytes_sent = 0;      // to the client, body only

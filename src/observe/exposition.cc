@@ -169,7 +169,7 @@ void write_traffic(MetricWriter& out, const Counters& counters) {
   out.sample({{"side", "client"}, {"direction", "in"}}, counters.client_bytes_in);
   out.sample({{"side", "client"}, {"direction", "out"}}, counters.client_bytes_out);
   out.counter("ebbgate_tls_handshakes", "TLS handshakes with clients that were completed.");
-  // The two are counted apart; never let a difference of a moment wrap around.
+  // Two separate counters, read at different moments: the difference must not wrap around.
   const std::uint64_t full = counters.tls_handshakes - std::min(counters.tls_handshakes, counters.tls_resumed);
   out.sample({{"kind", "full"}}, full);
   out.sample({{"kind", "resumed"}}, counters.tls_resumed);
@@ -210,7 +210,7 @@ void write_configuration(MetricWriter& out, const Counters& counters) {
   out.sample({}, counters.snapshots_alive);
 }
 
-// Under the names that all Prometheus clients use, so that common dashboards find them.
+// The names that all Prometheus clients use, so that common dashboards find them.
 void write_process(MetricWriter& out, const Scrape& scrape) {
   out.info("ebbgate_build", "Version of this program; the value is always 1.");
   out.sample({{"version", scrape.version}}, std::uint64_t{1});

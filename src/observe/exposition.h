@@ -1,4 +1,4 @@
-// All metrics as text. docs/metrics.md lists them for people; a test compares the two.
+// All metrics as text. docs/metrics.md lists them; a test compares the two.
 #pragma once
 
 #include <functional>
@@ -16,7 +16,7 @@
 namespace ebb::observe {
 
 struct Scrape {
-  const Counters& counters;  // of all workers that replied, added up
+  const Counters& counters;  // the sum over all workers that replied
   const base::Labels& labels;
   // Names of the states that index Counters::client_connections and backend_connections.
   std::span<const std::string_view> client_states;
@@ -28,7 +28,7 @@ struct Scrape {
   AuditReport audit{};
   ProcessFacts process;
   std::string_view version;
-  std::function<void(MetricWriter&)> more{};  // families of rooms above this one
+  std::function<void(MetricWriter&)> more{};  // families of rooms in higher layers
 };
 
 // Appends. The order of families and samples depends on names only.

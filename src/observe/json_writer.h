@@ -1,5 +1,5 @@
-// JSON, written value by value; commas come by themselves. Text of unknown origin is escaped so that no terminal acts
-// on it (text_escape.h).
+// Writes JSON value by value and adds the commas. Text of unknown origin is escaped so that a terminal does not act on
+// it (text_escape.h).
 #pragma once
 
 #include <fmt/format.h>
@@ -21,7 +21,7 @@ class JsonWriter {
   JsonWriter& begin_array() { return open('['); }
   JsonWriter& end_array() { return close(']'); }
 
-  // Names are ours, and plain: they are not escaped.
+  // Names come from our own code: plain, so they need no escaping.
   JsonWriter& key(std::string_view name) {
     before();
     out_ += '"';

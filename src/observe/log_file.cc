@@ -13,8 +13,8 @@
 namespace ebb::observe {
 namespace {
 
-// fifo(7): to open one for writing without waiting fails with ENXIO while nobody has it open for reading. So does a
-// socket, which can never be opened.
+// fifo(7): a non-blocking open for writing fails with ENXIO while no process has the FIFO open for reading. A socket
+// fails the same way, and can never be opened.
 bool lacks_reader(const std::string& path, int error) {
   struct stat facts{};
   return error == ENXIO && ::stat(path.c_str(), &facts) == 0 && S_ISFIFO(facts.st_mode);
@@ -31,7 +31,7 @@ void LogFile::close() {
 
 LogFile::Opening LogFile::open(const std::string& path, std::string& error) {
   const bool standard_output = path.empty() || path == "-";
-  // Without waiting: a named pipe would be waited for until somebody reads it, and nobody may.
+  // O_NONBLOCK: otherwise open() of a named pipe would wait for a reader that may never come.
   constexpr int flags = O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
   const int fd = standard_output ? STDOUT_FILENO : ::open(path.c_str(), flags, 0640);
   struct stat facts{};
@@ -76,8 +76,8 @@ std::size_t LogFile::write(std::string_view lines, const Patience& patience) {
 
 std::size_t LogFile::write_some(std::string_view bytes, const Patience& patience) {
   for (;;) {
-    // pipe(7): a pipe that polls writable takes PIPE_BUF bytes without blocking. For standard output O_NONBLOCK is no
-    // alternative: it would reach all processes that share it.
+    // pipe(7): a pipe that polls writable takes PIPE_BUF bytes without blocking. O_NONBLOCK is no alternative for
+    // standard output: it would affect all processes that share it.
     if (may_block_ && !wait_until_writable(patience)) return 0;
     const std::size_t size = may_block_ ? std::min<std::size_t>(bytes.size(), PIPE_BUF) : bytes.size();
     const ssize_t taken = ::write(fd_, bytes.data(), size);

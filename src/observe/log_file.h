@@ -18,16 +18,16 @@ class LogFile {
   LogFile& operator=(const LogFile&) = delete;
   ~LogFile();
 
-  // "" or "-": standard output. Never waits. Unless it is `done` the file that was open stays open, and `error` is set.
-  enum class Opening : std::uint8_t { done, failed, lacks_reader };  // lacks_reader: a named pipe that nobody reads yet
+  // "" or "-": standard output. Never waits. Unless `done`, the previous file stays open and `error` is set.
+  enum class Opening : std::uint8_t { done, failed, lacks_reader };  // lacks_reader: a named pipe without a reader
   Opening open(const std::string& path, std::string& error);
   bool is_open() const { return fd_ >= 0; }
 
-  // Asked before each wait of poll_ms for the reader of a pipe; false: give up these bytes.
+  // Called before each wait of poll_ms for the reader of a pipe; false: give up these bytes.
   using Patience = std::function<bool()>;
   static constexpr int poll_ms = 100;
 
-  // Whole lines only. How many bytes were taken; fewer than given: the rest is lost.
+  // Whole lines only. Returns how many bytes were written; the rest is lost.
   std::size_t write(std::string_view lines, const Patience& patience);
 
   int descriptor() const { return fd_.load(std::memory_order_relaxed); }  // any thread
@@ -39,7 +39,7 @@ class LogFile {
 
   std::atomic<int> fd_ = -1;
   bool may_block_ = false;  // a pipe, socket or terminal
-  bool torn_ = false;       // the last write was cut short inside a line
+  bool torn_ = false;       // the last write ended inside a line
 };
 
 }  // namespace ebb::observe

@@ -16,7 +16,7 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(first, text.find_last_not_of(" \t") - first + 1);
 }
 
-// Takes the part before the separator off the front.
+// Removes and returns the part before the separator.
 std::string_view take(std::string_view& text, char separator) {
   const std::size_t end = std::min(text.find(separator), text.size());
   const std::string_view part = trimmed(text.substr(0, end));
@@ -29,7 +29,7 @@ bool equals_ignoring_case(std::string_view a, std::string_view b) {
   return std::ranges::equal(a, b, {}, lower, lower);
 }
 
-// The best weight that the Accept field gives to exactly this type, if it names it; wildcards do not name it.
+// The best weight that the Accept field gives to exactly this type; wildcards do not count.
 std::optional<double> weight_of(std::string_view accept, std::string_view type) {
   std::optional<double> best;
   while (!accept.empty()) {
@@ -47,8 +47,8 @@ std::optional<double> weight_of(std::string_view accept, std::string_view type) 
   return best;
 }
 
-// Both formats: backslash, quote and line feed are escaped, all else is UTF-8 as it is. Names come from a
-// configuration that was checked; a byte that is no UTF-8 would still only spoil its own label.
+// Both formats escape backslash, quote and line feed; the rest is UTF-8, unchanged. Names come from a validated
+// configuration; a byte that is not UTF-8 would corrupt only its own label.
 void append_label_value(std::string& out, std::string_view value) {
   for (const char c : value) {
     switch (c) {
@@ -76,7 +76,7 @@ std::string_view content_type(MetricFormat format) {
 void MetricWriter::begin(std::string_view name, std::string_view suffix, std::string_view type, std::string_view help) {
   name_ = name;
   suffix_ = suffix;
-  // OpenMetrics names the family without the suffix; Prometheus text by its samples, and it has no info type.
+  // OpenMetrics names the family without the suffix; Prometheus text uses the name of the samples and has no info type.
   const bool openmetrics = format_ == MetricFormat::openmetrics;
   const std::string_view family_suffix = openmetrics ? "" : suffix;
   const std::string_view family_type = !openmetrics && type == "info" ? "gauge" : type;

@@ -14,7 +14,7 @@ namespace ebb::observe {
 
 enum class MetricFormat : std::uint8_t { prometheus, openmetrics };
 
-// By the Accept field of the scraper (RFC 9110 12.5.1); Prometheus text unless OpenMetrics is named and not liked less.
+// By the scraper's Accept field (RFC 9110 12.5.1): OpenMetrics if named with at least the weight of Prometheus text.
 MetricFormat choose_metric_format(std::string_view accept);
 std::string_view content_type(MetricFormat format);
 
@@ -28,12 +28,12 @@ class MetricWriter {
 
   MetricWriter(MetricFormat format, std::string& out) : format_(format), out_(out) {}
 
-  // Begin a family; its samples follow at once. `name` is without the suffix that the kind brings (_total, _info).
+  // Begin a family; its samples follow at once. `name` lacks the suffix of its kind (_total, _info).
   void counter(std::string_view name, std::string_view help) { begin(name, "_total", "counter", help); }
   void gauge(std::string_view name, std::string_view help) { begin(name, "", "gauge", help); }
   void info(std::string_view name, std::string_view help) { begin(name, "_info", "info", help); }
   void histogram(std::string_view name, std::string_view help) { begin(name, "", "histogram", help); }
-  // Named by another program, without the suffix that OpenMetrics asks for.
+  // For names that another program chose, without the suffix that OpenMetrics requires.
   void foreign_counter(std::string_view name, std::string_view help) {
     begin(name, format_ == MetricFormat::openmetrics ? "_total" : "", "counter", help);
   }
@@ -41,7 +41,7 @@ class MetricWriter {
   void sample(Pairs labels, std::uint64_t value);
   void sample(Pairs labels, double value);
   void sample(Pairs labels, const Histogram& histogram);
-  // In any unit; buckets are not added up, and one more than there are bounds takes the rest.
+  // In any unit. The counts are not cumulative, and there is one more than bounds.
   struct Buckets {
     std::span<const std::int64_t> bounds;
     std::span<const std::uint64_t> counts;

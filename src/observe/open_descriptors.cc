@@ -14,7 +14,7 @@ namespace ebb::observe {
 
 namespace {
 
-// How many numbers the kernel has room for at the moment: no descriptor has a higher one (proc(5), FDSize).
+// Size of the kernel's descriptor table: every descriptor is below it (proc(5), FDSize).
 int descriptor_slots() {
   constexpr std::string_view wanted = "FDSize:\t";
   std::ifstream status("/proc/self/status");
@@ -37,7 +37,7 @@ base::Address address_of(int socket, NameOf ask) {
 }
 
 std::string_view tcp_state_of(int socket) {
-  // In the order of the kernel's numbers (include/net/tcp_states.h).
+  // In the order of include/net/tcp_states.h.
   static constexpr std::string_view names[] = {"",           "established", "syn_sent",  "syn_recv",
                                                "fin_wait1",  "fin_wait2",   "time_wait", "close",
                                                "close_wait", "last_ack",    "listen",    "closing"};
@@ -49,8 +49,8 @@ std::string_view tcp_state_of(int socket) {
 
 }  // namespace
 
-// By asking for each number: a walk through /proc/self/fd makes the kernel build an entry of that folder for each
-// descriptor, which costs several times as much.
+// Asks for each number. A walk through /proc/self/fd makes the kernel build a directory entry for each descriptor,
+// which costs several times as much.
 OpenDescriptors open_descriptors() {
   OpenDescriptors open;
   const int slots = descriptor_slots();

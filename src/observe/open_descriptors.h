@@ -1,5 +1,5 @@
-// The open descriptors of this process, as the kernel has them. For a separate thread, never for a worker: the time
-// grows with the number of descriptors.
+// The open descriptors of this process, from the kernel. For a separate thread, never for a worker: the time grows with
+// the number of descriptors.
 #pragma once
 
 #include <cstdint>
@@ -15,19 +15,19 @@ namespace ebb::observe {
 struct OpenDescriptor {
   int number = -1;
   std::uint64_t inode = 0;
-  bool file = false;  // regular, or a folder
+  bool file = false;  // a regular file or a folder
 };
 
 using OpenDescriptors = std::vector<OpenDescriptor, base::PageAllocator<OpenDescriptor>>;
 
-// In order. Empty: the kernel does not tell.
+// Sorted. Empty: not available from the kernel.
 OpenDescriptors open_descriptors();
 
-// One of them, for people.
+// Details of one descriptor, for display.
 struct DescriptorFacts {
-  std::string object;  // "socket:[4711]", "anon_inode:[eventpoll]"; "": it is not open
+  std::string object;  // "socket:[4711]", "anon_inode:[eventpoll]"; "": not open
   base::Address local, remote;
-  std::string_view tcp_state;  // "": no TCP
+  std::string_view tcp_state;  // "": not TCP
 };
 DescriptorFacts describe_descriptor(int number);
 

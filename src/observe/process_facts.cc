@@ -20,7 +20,7 @@ std::string read_file(const char* path) {
   return std::move(text).str();
 }
 
-// The n-th number (from 0) of a text of fields parted by white space.
+// The n-th number (from 0) in a text of fields separated by white space.
 std::uint64_t number_at(std::string_view text, std::size_t index) {
   constexpr std::string_view blanks = " \t\n";
   for (;; --index) {
@@ -33,8 +33,8 @@ std::uint64_t number_at(std::string_view text, std::size_t index) {
   return value;
 }
 
-// proc(5): field 22 of /proc/self/stat, in clock ticks since boot; `btime` of /proc/stat is when that was. Fields are
-// counted from behind the command's name, which may hold blanks and parentheses itself.
+// proc(5): field 22 of /proc/self/stat, in clock ticks since boot; `btime` of /proc/stat is the time of boot. Count
+// fields after the command's name, which may contain blanks and parentheses.
 double start_time() {
   const std::string stat = read_file("/proc/self/stat");
   const std::size_t name_end = stat.rfind(')');
@@ -54,7 +54,7 @@ std::uint64_t count_open_fds() {
        entry.increment(error)) {
     count += 1;
   }
-  return count > 0 ? count - 1 : 0;  // not the one of the folder itself
+  return count > 0 ? count - 1 : 0;  // without the descriptor of the folder itself
 }
 
 }  // namespace
@@ -71,7 +71,7 @@ base::Duration cpu_time() {
 ProcessFacts read_process_facts() {
   rlimit fds{};
   getrlimit(RLIMIT_NOFILE, &fds);
-  constexpr std::size_t resident_pages = 1;  // of /proc/self/statm
+  constexpr std::size_t resident_pages = 1;  // index in /proc/self/statm
   return {
       .start_time_seconds = start_time(),
       .cpu_seconds = std::chrono::duration<double>(cpu_time()).count(),

@@ -15,7 +15,7 @@ struct ProcessFacts {
   std::uint64_t max_fds = 0;
 };
 
-// An unreadable fact stays 0.
+// Unreadable facts stay 0.
 ProcessFacts read_process_facts();
 
 // Of all threads, in user space and in the kernel.

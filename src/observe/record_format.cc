@@ -1,5 +1,5 @@
-// An ExchangeRecord as one line of text. What a client sent is never trusted: control bytes, quotes and broken UTF-8
-// are escaped, long fields are cut with a mark, so that a line is always one line and a JSON line always parses.
+// Formats an ExchangeRecord as one line. Text from clients is not trusted: control bytes, quotes and broken UTF-8 are
+// escaped, and long fields are cut with a mark. A line is therefore always one line, and a JSON line always parses.
 #include <algorithm>
 #include <charconv>
 #include <chrono>
@@ -27,7 +27,7 @@ void append_padded(std::string& out, std::uint64_t value, std::size_t width) {
   out.append(digits, end);
 }
 
-// The record's wall time, taken apart once (UTC).
+// The record's wall time (UTC), split once.
 struct Civil {
   std::chrono::year_month_day date;
   std::chrono::hh_mm_ss<std::chrono::microseconds> time;
@@ -87,7 +87,7 @@ void append_host_and_port(std::string& out, const base::Address& address) {
   append_number(out, address.port());
 }
 
-// `,"name":` put together by the compiler, so that a key costs one append.
+// `,"name":` built at compile time, so that a key costs one append.
 class Key {
  public:
   consteval Key(const char* name) {
@@ -105,7 +105,7 @@ class Key {
   std::size_t size_ = 0;
 };
 
-// Writes key and value pairs, the first of them without its comma; the braces are the caller's.
+// Writes key and value pairs, the first without a comma; the caller writes the braces.
 class JsonObject {
  public:
   explicit JsonObject(std::string& out) : out_(out) {}
@@ -136,7 +136,7 @@ class JsonObject {
     append_rfc3339(out_, value);
     out_ += '"';
   }
-  // A point that the exchange did not come to is null, which is not the same as no time at all.
+  // Null if the exchange did not reach that point, which differs from zero time.
   void ms(const Key& key, base::Duration value, bool reached) {
     begin(key);
     if (reached) {
@@ -186,7 +186,7 @@ void format_json(const ExchangeRecord& record, const base::Labels& labels, std::
   out += "}\n";
 }
 
-// A quoted field of the combined format; "-" stands for nothing.
+// A quoted field of the combined format; "-" if empty.
 void append_quoted(std::string& out, std::string_view value) {
   out += '"';
   if (value.empty()) {
@@ -197,7 +197,7 @@ void append_quoted(std::string& out, std::string_view value) {
   out += '"';
 }
 
-// The request line; a connection that ended before it sent one has none.
+// The request line; "-" if the connection ended before it sent one.
 void append_request_line(std::string& out, const ExchangeRecord& record) {
   if (record.method.empty()) {
     out += "\"-\"";
@@ -212,7 +212,7 @@ void append_request_line(std::string& out, const ExchangeRecord& record) {
   out += '"';
 }
 
-// Apache's "combined". A status that was never sent is 000: readers of this format want three digits.
+// Apache's "combined". An unsent status is 000: parsers of this format expect three digits.
 void format_common(const ExchangeRecord& record, std::string& out) {
   if (record.client.valid()) {
     append_host(out, record.client);

@@ -10,14 +10,14 @@ namespace ebb::observe {
 
 namespace {
 
-constexpr std::size_t lines_most = 20;  // of one run
+constexpr std::size_t lines_most = 20;  // per run
 
 std::string text_of(const base::Address& address) { return address.valid() ? address.text() : ""; }
 
 }  // namespace
 
-// What the rooms write, page by page, while the auditor waits. The room for it was made beforehand: a worker only
-// copies. What is more than expected comes in pages of its own.
+// The rooms write page by page while the auditor waits. The pages are allocated beforehand, so a worker only copies.
+// Further pages take claims beyond the expected number.
 struct SelfAudit::Gathering {
   std::mutex mutex;
   std::condition_variable changed;
@@ -65,7 +65,7 @@ AuditReport SelfAudit::report() const {
 
 void SelfAudit::run() {
   pthread_setname_np(pthread_self(), "audit");
-  setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), 19);  // of this thread alone: Linux keeps it for each
+  setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), 19);  // this thread only: Linux keeps the priority per thread
   while (wait(pace_.every)) run_once();
 }
 
@@ -80,7 +80,7 @@ void SelfAudit::run_once() {
   if (!stopping_) report_.runs_incomplete += 1;
 }
 
-// Twice only if the first look finds anything.
+// The second look is needed only if the first finds a difference.
 std::optional<SelfAudit::Look> SelfAudit::look_twice() {
   auto first = look();
   if (!first || first->differences.empty()) return first;
@@ -92,7 +92,7 @@ std::optional<SelfAudit::Look> SelfAudit::look_twice() {
   return second;
 }
 
-// The books first: observe/audit.h says why a second look is then all that it needs.
+// The books first: observe/audit.h says why a second look then suffices.
 std::optional<SelfAudit::Look> SelfAudit::look() {
   std::optional<Book> book = read_books();
   if (!book) return std::nullopt;
@@ -121,7 +121,7 @@ std::optional<Book> SelfAudit::read_books() {
   return std::move(gathering->book);
 }
 
-// The next step stands behind all that has come to that thread meanwhile; it writes on the same page.
+// The next step queues behind the thread's other tasks and writes on the same page.
 void SelfAudit::read_on(const std::shared_ptr<Gathering>& gathering, const Rooms& rooms, std::uint32_t room,
                         AuditedRoom::Step step, Claims page) {
   auto task = [gathering, rooms, room, step = std::move(step), page = std::move(page)]() mutable {

@@ -1,9 +1,9 @@
-// Compares, every few seconds, what the router's rooms say they hold open with what the kernel says (observe/audit.h),
-// in a thread of its own with the lowest priority: workers hand out their book in steps of a few hundred sockets
-// between two rounds, and everything else happens here.
+// Compares the descriptors that the router's rooms claim with those that the kernel lists (observe/audit.h). Runs every
+// few seconds in its own thread at the lowest priority. Workers hand out their book in steps of a few hundred sockets
+// between two rounds; all other work happens here.
 //
-//   look: books of all rooms -> descriptors -> compare     something differs? a second later, look again
-//   what differs both times: a line in the event log, the gauge, /api/v1/audit
+//   look: books of all rooms -> descriptors -> compare     a difference? a second later, look again
+//   same difference twice: a line in the event log, the gauge, /api/v1/audit
 //
 // Owned by app; stopped before the rooms are.
 #pragma once
@@ -22,20 +22,20 @@
 
 namespace ebb::observe {
 
-// Who holds descriptors. Its functions may be called as long as post() runs tasks.
+// A holder of descriptors. Its functions may be called as long as post() runs tasks.
 struct AuditedRoom {
-  using Step = std::move_only_function<bool(Claims& out)>;  // true: there is more
+  using Step = std::move_only_function<bool(Claims& out)>;  // true: there are more claims
 
   std::string name;
-  std::function<void(std::move_only_function<void()> task)> post;  // to its thread; null: any thread may ask
+  std::function<void(std::move_only_function<void()> task)> post;  // to the room's thread; null: any thread will do
   std::function<Step()> walk;                                      // steps run on that thread
   std::function<SocketHistory(const Claim&)> tell{};
 };
 
 struct AuditPace {
   base::Duration every = std::chrono::seconds{10};    // 0: never
-  base::Duration between = std::chrono::seconds{1};   // two looks
-  base::Duration patience = std::chrono::seconds{5};  // with one room
+  base::Duration between = std::chrono::seconds{1};   // between two looks
+  base::Duration patience = std::chrono::seconds{5};  // how long to wait for one room
 };
 
 class SelfAudit {
@@ -47,13 +47,13 @@ class SelfAudit {
   void stop();
   AuditReport report() const;  // any thread
 
-  // One run, on the caller's thread; for those who do not start().
+  // For callers without start(): one run, on the caller's thread.
   void set_rooms(std::vector<AuditedRoom> rooms) { rooms_ = share(std::move(rooms)); }
   void run_once();
 
  private:
   struct Gathering;
-  using Rooms = std::shared_ptr<const std::vector<AuditedRoom>>;  // shared with the steps that are on their way
+  using Rooms = std::shared_ptr<const std::vector<AuditedRoom>>;  // shared with the steps in flight
 
   struct Remembered {
     std::uint32_t inode;  // of a socket
@@ -89,8 +89,8 @@ class SelfAudit {
   EventLog& events_;
   const base::Clock& clock_;
   Rooms rooms_;
-  std::vector<Remembered> remembered_;  // of the run before: whose was what nobody holds now?
-  mutable std::mutex mutex_;            // guards what follows
+  std::vector<Remembered> remembered_;  // of the previous run: the last holder of a descriptor that is now unclaimed
+  mutable std::mutex mutex_;            // guards the members below
   std::condition_variable stopped_;
   bool stopping_ = false;
   AuditReport report_;

@@ -13,7 +13,7 @@ void append_hex(std::string& out, unsigned char byte) {
 }
 
 // Length of the well-formed UTF-8 sequence at the front (RFC 3629 section 4: no overlong forms, no surrogates, nothing
-// above U+10FFFF); 0 if there is none. Called for bytes from 0x80 on.
+// above U+10FFFF); 0 if there is none. For bytes from 0x80 on.
 std::size_t sequence_length(std::string_view text) {
   const auto at = [text](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u; };
   const auto between = [](unsigned byte, unsigned low, unsigned high) { return byte >= low && byte <= high; };
@@ -33,7 +33,7 @@ std::size_t sequence_length(std::string_view text) {
   return 0;
 }
 
-// Of a well-formed sequence of more than one byte.
+// For a well-formed sequence of more than one byte.
 std::uint32_t code_point(std::string_view sequence) {
   const auto first = static_cast<unsigned char>(sequence.front());
   std::uint32_t code = first & (0xffU >> (sequence.size() + 1));
@@ -41,15 +41,15 @@ std::uint32_t code_point(std::string_view sequence) {
   return code;
 }
 
-// C1 controls, of which U+009B starts terminal sequences; separators of lines; what is not seen and turns the order of
-// letters, or hides some (UAX 9).
+// C1 controls, of which U+009B starts terminal sequences; line separators; invisible characters that reorder or hide
+// letters (UAX 9).
 bool deceives(std::uint32_t code) {
   const auto between = [code](std::uint32_t low, std::uint32_t high) { return code >= low && code <= high; };
   return between(0x80, 0x9f) || code == 0x61c || between(0x200b, 0x200f) || between(0x2028, 0x202e) ||
          between(0x2060, 0x206f) || code == 0xfeff || between(0xfff9, 0xfffb) || between(0xe0000, 0xe007f);
 }
 
-// Appends the run of plain bytes at the front and returns the rest: nearly all text is one such run.
+// Appends the run of plain bytes at the front and returns the rest. Nearly all texts are one such run.
 std::string_view append_plain_run(std::string& out, std::string_view text) {
   std::size_t run = 0;
   while (run < text.size() && plain(static_cast<unsigned char>(text[run]))) ++run;
@@ -73,7 +73,7 @@ void append_json_unit(std::string& out, std::uint32_t unit) {
   append_hex(out, static_cast<unsigned char>(unit));
 }
 
-// RFC 8259 section 7: beyond the basic plane as two units of UTF-16.
+// RFC 8259 section 7: code points beyond the basic plane become two UTF-16 units.
 void append_json_code(std::string& out, std::uint32_t code) {
   if (code < 0x10000) return append_json_unit(out, code);
   append_json_unit(out, 0xd800 + ((code - 0x10000) >> 10));
@@ -151,7 +151,7 @@ void append_byte_escaped(std::string& out, std::string_view text) {
 void append_cut(std::string& out, std::string_view text, std::size_t bytes_max,
                 void (*escape)(std::string&, std::string_view)) {
   if (text.size() <= bytes_max) return escape(out, text);
-  // Not inside a UTF-8 sequence; its lead is at most three bytes back.
+  // Do not cut inside a UTF-8 sequence; its lead byte is at most three bytes back.
   std::size_t cut = bytes_max;
   for (int back = 0; back < 3 && cut > 0 && (static_cast<unsigned char>(text[cut]) & 0xc0) == 0x80; ++back) --cut;
   escape(out, text.substr(0, cut));

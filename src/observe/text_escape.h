@@ -1,4 +1,4 @@
-// Text of unknown origin inside our own lines: log records, events, admin answers. Each function appends to `out`.
+// Text of unknown origin for log records, events and admin answers. Each function appends to `out`.
 #pragma once
 
 #include <cstddef>
@@ -9,21 +9,20 @@
 
 namespace ebb::observe {
 
-// For between the quotes of a JSON string. Bytes that are not UTF-8 become the four characters \xHH (the backslash
-// itself escaped), C0, C1 and DEL become \u00HH, and what is not seen but turns the order of letters \uHHHH: a terminal
-// that shows the log must not act on them.
+// For JSON strings. Bytes that are not UTF-8 become the four characters \xHH (the backslash itself escaped); C0, C1 and
+// DEL become \u00HH, invisible characters that reorder letters \uHHHH. A terminal that shows the log must not act on
+// them.
 void append_json_escaped(std::string& out, std::string_view text);
 
-// Foreign text as people see it in a terminal: printable ASCII and well-formed UTF-8 stay, control bytes, line ends and
-// what turns the order of letters become \xHH. `visible_lines` is for text that has been put together from such pieces,
-// or comes in lines of its own: line feeds and tabs stay.
+// Foreign text for a terminal: printable ASCII and well-formed UTF-8 stay. Control bytes, line ends and characters that
+// reorder letters become \xHH. `visible_lines` keeps line feeds and tabs, for text made of several lines.
 std::string visible(std::string_view text);
 std::string visible_lines(std::string_view text);
 
-// For between the quotes of a plain line, as Apache does it: \" \\ and \xHH for all that is not printable ASCII.
+// For quoted text in plain lines, as Apache does: \" \\ and \xHH for all other bytes but printable ASCII.
 void append_byte_escaped(std::string& out, std::string_view text);
 
-// The first `bytes_max` bytes by `escape`; what is left out is told as "...(+N)".
+// At most `bytes_max` bytes, by `escape`; "...(+N)" tells how many were cut.
 void append_cut(std::string& out, std::string_view text, std::size_t bytes_max,
                 void (*escape)(std::string&, std::string_view));
 

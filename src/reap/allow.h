@@ -11,7 +11,7 @@
 
 namespace ebb::reap {
 
-// The owner of a socket. A fact that could not be read is empty, and matches no condition.
+// The owner of a socket. Unknown facts are empty, and match no condition.
 struct Belonging {
   std::string_view netns;
   std::string_view process;
@@ -22,13 +22,13 @@ struct Belonging {
   std::span<const Label> labels;
 };
 
-// The first row that matches; null: none.
+// The first row that matches; null if none does.
 const AllowRow* allowed_by(std::span<const AllowRow> rows, const Belonging& belonging);
 
-// Whether what runs there has the place's labels; "" for a control group that is not known.
+// Whether the sockets of `place` are there, by its labels; "" for an unknown control group.
 bool is_at(const Place& place, std::string_view netns, std::string_view cgroup);
 
-// Whether any row could match a socket of that namespace: others need not be looked into.
+// Whether any row could match a socket of that namespace; if not, the namespace is skipped.
 bool may_allow_in(std::span<const AllowRow> rows, std::string_view netns);
 
 }  // namespace ebb::reap

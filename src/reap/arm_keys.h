@@ -6,7 +6,7 @@
 
 namespace ebb::reap {
 
-// A duration within limits, as a whole number of the unit that the kernel wants.
+// A duration within limits, as a whole number of the kernel's unit.
 template <class Unit, std::uint32_t least, std::uint32_t most>
 struct KernelTimeFormat {
   static std::string type() { return config::DurationFormat::type(); }
@@ -36,7 +36,7 @@ struct ProbesFormat {
 
 using ArmTimeout = KernelTimeFormat<std::chrono::milliseconds, 1'000, 3'600'000>;
 using ArmSeconds = KernelTimeFormat<std::chrono::seconds, 1, 3'600>;
-using ArmRtoMax = KernelTimeFormat<std::chrono::milliseconds, 1'000, 120'000>;  // what the kernel takes
+using ArmRtoMax = KernelTimeFormat<std::chrono::milliseconds, 1'000, 120'000>;  // the kernel's limits
 
 inline constexpr config::Key<ArmLimits> arm_keys[] = {
     {"timeout", config::scalar<ArmTimeout, &ArmLimits::user_timeout_ms>,
@@ -50,7 +50,7 @@ inline constexpr config::Key<ArmLimits> arm_keys[] = {
      "longest time between two retransmissions of the same data (Linux 6.15 and later)"},
 };
 
-// The first probe may be lost: the kernel ends a connection at the first one behind the time-out.
+// The first probe may be lost: the kernel ends a connection at the first probe after the time-out.
 inline constexpr config::Value<Policy> arm_section = {
     [] { return std::string("mapping"); },
     [](config::Reader& reader, const config::Node& node, Policy& policy) {

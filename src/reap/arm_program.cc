@@ -17,8 +17,8 @@ using enum Register;
 using Label = BpfAssembler::Label;
 
 constexpr Register context = r6;    // helpers leave r6 to r9 alone
-constexpr Register own_times = r7;  // 1: the program has chosen its keepalive
-constexpr Register changed = r8;    // 1: something was set
+constexpr Register own_times = r7;  // 1: the program has its own keepalive times
+constexpr Register changed = r8;    // 1: an option was set
 constexpr std::int16_t value_at = -4;
 constexpr std::int32_t value_bytes = 4;
 
@@ -36,7 +36,7 @@ constexpr Option rto_max{IPPROTO_TCP, census::tcp_rto_max_ms};
 constexpr std::int32_t signed_of(std::uint32_t value) { return static_cast<std::int32_t>(value); }
 std::int32_t as_sent(std::uint32_t value) { return signed_of(htonl(value)); }
 
-// Where the kernel's context (struct bpf_sock_ops) has what is read here.
+// Offsets in the kernel's context (struct bpf_sock_ops).
 constexpr std::int16_t op_at = offsetof(bpf_sock_ops, op);
 constexpr std::int16_t family_at = offsetof(bpf_sock_ops, family);
 constexpr std::int16_t remote_ip4_at = offsetof(bpf_sock_ops, remote_ip4);
@@ -100,7 +100,7 @@ class ArmProgram {
     code_.place(elsewhere);
   }
 
-  // Of the IPv4 address in r1.
+  // Tests the IPv4 address in r1.
   void leave_if_127(Label elsewhere) {
     code_.and_with(r1, as_sent(0xff000000));
     code_.jump_if_equal(r1, as_sent(0x7f000000), end_);
@@ -110,7 +110,7 @@ class ArmProgram {
   void leave_other_ports(std::span<const std::uint16_t> ports) {
     if (ports.empty()) return;
     const Label wanted = code_.label();
-    code_.load(r1, context, remote_port_at);  // 32 bits in the order of the network
+    code_.load(r1, context, remote_port_at);  // 32 bits in network byte order
     for (const std::uint16_t port : ports) code_.jump_if_equal(r1, as_sent(port), wanted);
     code_.jump(end_);
     code_.place(wanted);
@@ -184,7 +184,7 @@ class ArmProgram {
     code_.place(next);
   }
 
-  // To `other` if the option has another value, or the kernel does not know it.
+  // Jumps to `other` if the option has another value, or if the kernel does not support it.
   void go_unless(Option option, std::uint32_t value, Label other) {
     code_.store(frame, value_at, 0);
     call_with(option, BPF_FUNC_getsockopt);
@@ -208,7 +208,7 @@ class ArmProgram {
     code_.call(helper);
   }
 
-  // Other programs may want calls for this socket too: theirs stay.
+  // Keeps the calls that other programs requested for this socket.
   void ask_for(std::int32_t call) {
     code_.load(r2, context, calls_at);
     code_.or_with(r2, call);

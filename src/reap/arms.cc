@@ -38,7 +38,7 @@ void Arms::attach(const Policy& policy) {
 }
 
 void Arms::set_policy(const Policy& policy) {
-  open_.reset();  // takes limits of stalls back
+  open_.reset();  // lifts the limits of stalls
   if (policy.arm) open_.emplace(*policy.arm, policy.act ? ArmDeed::set : ArmDeed::say);
   if ((policy.arm && policy.act) || !at_connect_ || !at_connect_->attached()) return;
   at_connect_->detach();
@@ -67,7 +67,7 @@ void Arms::sweep(const census::Sample& sample, const OpenArms::FindOwners& find_
 }
 
 void Arms::tell(const ArmedProcess& each) {
-  const std::uint64_t sockets = each.counts.armed + each.counts.would_arm;  // one of them is 0: a sweep does or says
+  const std::uint64_t sockets = each.counts.armed + each.counts.would_arm;  // a sweep fills one of them
   if (sockets == 0) return;
   events_.info(each.counts.armed > 0 ? "armed" : "would_arm", {{"process", each.process.name},
                                                                {"pid", std::to_string(each.process.pid)},

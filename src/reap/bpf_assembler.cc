@@ -72,7 +72,7 @@ std::vector<bpf_insn> BpfAssembler::finish() {
   for (const Jump& jump : jumps_) {
     const std::size_t place = places_[jump.to.number];
     EBB_ASSERT(place != nowhere);
-    instructions_[jump.at].off = static_cast<std::int16_t>(place - jump.at - 1);  // from behind the jump
+    instructions_[jump.at].off = static_cast<std::int16_t>(place - jump.at - 1);  // counted from after the jump
   }
   return std::move(instructions_);
 }

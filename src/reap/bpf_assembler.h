@@ -1,5 +1,5 @@
-// Writes a small BPF program, instruction by instruction, with labels instead of distances. Only what arm_program.cc
-// needs; the kernel's verifier checks the rest.
+// Writes a small BPF program, instruction by instruction, with labels instead of distances. Supports only what
+// arm_program.cc needs; the kernel's verifier checks the rest.
 #pragma once
 
 #include <linux/bpf.h>
@@ -17,25 +17,25 @@ class BpfAssembler {
     std::size_t number;
   };
 
-  Label label();            // of a place that is still to come
-  void place(Label label);  // here it is
+  Label label();            // a place that comes later
+  void place(Label label);  // the label stands here
 
   void move(Register to, Register from);
   void move(Register to, std::int32_t value);
   void add(Register to, std::int32_t value);
-  void or_with(Register to, std::int32_t value);           // of the low 32 bits; the others become zero
-  void and_with(Register to, std::int32_t value);          // as above
+  void or_with(Register to, std::int32_t value);           // on the low 32 bits; the others become zero
+  void and_with(Register to, std::int32_t value);          // the same
   void load(Register to, Register base, std::int16_t at);  // 32 bits
   void store(Register base, std::int16_t at, std::int32_t value);
-  void map_value(Register to, int map, std::uint32_t at);  // the address of a byte of an array's only element
+  void map_value(Register to, int map, std::uint32_t at);  // the address of a byte in an array's only element
   void add_atomically(Register base, Register amount);     // 64 bits
   void jump(Label to);
-  void jump_if_equal(Register left, std::int32_t right, Label to);  // of the low 32 bits
+  void jump_if_equal(Register left, std::int32_t right, Label to);  // compares the low 32 bits
   void jump_unless_equal(Register left, std::int32_t right, Label to);
   void call(std::int32_t helper);
   void exit();
 
-  // Every label that a jump names has been placed.
+  // All labels of jumps must be placed.
   std::vector<bpf_insn> finish();
 
  private:

@@ -35,7 +35,7 @@ std::unexpected<std::string> refused(std::string what) {
   return std::unexpected(std::move(what) + ": " + std::strerror(errno));
 }
 
-// The last line that is not statistics says what is wrong.
+// The last line that is not statistics states the error.
 std::string complaint_in(const std::string& log) {
   const std::size_t end = log.find("\nprocessed ");
   if (end == std::string::npos) return log;
@@ -66,7 +66,7 @@ bool read_bpf_numbers(int map, std::span<std::uint64_t> into) {
 }
 
 std::expected<Descriptor, std::string> load_sock_ops(std::span<const bpf_insn> program) {
-  constexpr const char* license = "Apache-2.0";  // none of the helpers asks for the GPL
+  constexpr const char* license = "Apache-2.0";  // no helper requires the GPL
   bpf_attr attributes = cleared();
   attributes.prog_type = BPF_PROG_TYPE_SOCK_OPS;
   attributes.insns = address_of(program.data());
@@ -76,7 +76,7 @@ std::expected<Descriptor, std::string> load_sock_ops(std::span<const bpf_insn> p
   Descriptor loaded(bpf(BPF_PROG_LOAD, attributes));
   if (loaded) return loaded;
   if (errno != EINVAL && errno != EACCES) return refused("the BPF program cannot be loaded");
-  // Once more, to hear why: the verifier's words cost memory that nobody needs otherwise.
+  // Load again to get the reason: the verifier's log needs memory that a success does not.
   std::vector<char> log(verifier_log_bytes);
   attributes.log_buf = address_of(log.data());
   attributes.log_size = static_cast<std::uint32_t>(log.size());

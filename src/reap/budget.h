@@ -1,4 +1,4 @@
-// At most so many in any minute. Pure: time is given.
+// Limits actions per minute. Pure: the caller passes the time.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ class Budget {
   void spend(base::Instant now) { spent_.push_back(now); }
 
  private:
-  std::deque<base::Instant> spent_;  // no longer than the limit
+  std::deque<base::Instant> spent_;  // at most `limit` elements
 };
 
 }  // namespace ebb::reap

@@ -10,7 +10,7 @@
 namespace ebb::reap {
 namespace {
 
-// Where control groups of version 2 are mounted; "": nowhere. A hybrid system has them in a folder beside the others.
+// The mount point of control groups version 2; "" if not mounted. A hybrid system has it beside the others.
 std::string cgroup_root() {
   std::ifstream mounts("/proc/self/mounts");
   for (std::string line; std::getline(mounts, line);) {

@@ -1,4 +1,4 @@
-// Programs in the kernel that arm sockets at connect(). They are there as long as this object, or its process.
+// Programs in the kernel that arm sockets at connect(). They live as long as this object, or its process.
 #pragma once
 
 #include <array>
@@ -15,12 +15,12 @@ namespace ebb::reap {
 
 class ConnectArms {
  public:
-  static constexpr std::size_t scopes_max = 64;  // the kernel takes so many programs per group and hook
+  static constexpr std::size_t scopes_max = 64;  // the kernel's limit of programs per group and hook
 
   // Needs CAP_BPF and CAP_NET_ADMIN, once. All scopes or none.
   static std::expected<ConnectArms, std::string> attach(std::span<const ConnectScope> scopes, const ArmLimits& limits);
 
-  // Sockets that are opened from now on are as their programs make them. The counts stay.
+  // New sockets get only their programs' options from now on. The counts stay.
   void detach() { links_.clear(); }
   bool attached() const { return !links_.empty(); }
 

@@ -14,8 +14,8 @@ bool is_open(const std::vector<std::string>& patterns) {
   return patterns.empty() || std::ranges::find(patterns, "*") != patterns.end();
 }
 
-// "/kubepods.slice/*" names a group with all below it, which is what the kernel attaches programs to. Other patterns,
-// and single groups, which may have others below them, cannot be said to it.
+// "/kubepods.slice/*" names a group with everything below it; the kernel attaches programs to exactly that. It cannot
+// express other patterns, nor single groups, which may have others below them.
 std::optional<std::string> subtree(std::string_view pattern) {
   if (pattern == "*") return "";
   if (!pattern.ends_with("/*")) return std::nullopt;

@@ -1,5 +1,5 @@
 // The sockets that the kernel can arm by itself at connect(). It knows the control group and the peer's port, but not
-// the names of programs and namespaces. Rows with such conditions are armed when the socket is first seen. Pure.
+// the names of programs and namespaces. For rows with such conditions, sockets are armed when first seen. Pure.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@
 namespace ebb::reap {
 
 struct ConnectScope {
-  std::string cgroup;                // with all below it; "": the root
-  std::vector<std::uint16_t> ports;  // none: all
+  std::string cgroup;                // with everything below it; "": the root
+  std::vector<std::uint16_t> ports;  // empty: all
   friend bool operator==(const ConnectScope&, const ConnectScope&) = default;
 };
 

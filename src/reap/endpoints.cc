@@ -93,7 +93,7 @@ StandingOf Endpoints::behind_service(const std::string& service, const census::S
   const auto& [name, known] = *services_.find(service);
   const auto listed = known.endpoints.find(socket.real_peer);
   if (listed != known.endpoints.end()) return standing(listed->second, name, now);
-  // A proxy beside the program (a sidecar) has taken it: who is behind that, its own socket knows.
+  // A proxy beside the program (a sidecar) accepted the connection: its own socket shows the real peer.
   if (socket.real_peer.is_loopback() || same_host(socket.real_peer, socket.local)) return {};
   if (!known.ready_since) return {};
   const auto removed = known.removed.find(socket.real_peer);
@@ -101,7 +101,7 @@ StandingOf Endpoints::behind_service(const std::string& service, const census::S
   return {Standing::removed, name, removed->second};
 }
 
-// Of several services the one with the best to say: it may be meant.
+// If several services have the endpoint, use the best standing: any of them may be meant.
 StandingOf Endpoints::direct(const base::Address& end, base::Instant now) const {
   const auto found = services_of_.find(end);
   if (found == services_of_.end()) return {};

@@ -1,8 +1,9 @@
-// How endpoints stand by all that was said about them so far. Pure: time is given.
+// The standing of endpoints by all lists so far. Pure: the caller passes the time.
 //
-// What is not listed is not understood and stays, with two exceptions: a service's address is translated to an endpoint
-// that the service does not have (any more); and an endpoint was listed a moment ago. Neither holds while the service
-// has nobody ready: then there is nowhere to go, and a list that has lost everything is likelier wrong than true.
+// An unlisted address is unknown and its connections stay, with two exceptions: a service's address is translated to an
+// endpoint that the service does not have (any more); or an endpoint was listed until a moment ago. Neither holds while
+// the service has no ready endpoint: then there is no better endpoint, and an empty list is more likely wrong than
+// true.
 #pragma once
 
 #include <optional>
@@ -18,26 +19,26 @@ enum class Standing : std::uint8_t {
   unknown,
   serving,
   leaving,      // within its grace
-  past_grace,   // leaving for longer
-  gone_listed,  // said to be gone
-  removed,      // no longer said to be there
+  past_grace,   // leaving for longer than its grace
+  gone_listed,  // listed as gone
+  removed,      // no longer listed
 };
 
 struct StandingOf {
   Standing standing = Standing::unknown;
   std::string_view service = {};       // valid until the next know()
-  std::optional<base::Instant> since;  // when it became so, where that was seen
+  std::optional<base::Instant> since;  // when its standing changed, if known
 };
 
 class Endpoints {
  public:
-  // Where clients connect to endpoints themselves, what opens later is somebody else's who has got the address.
+  // If clients connect to endpoints directly, a later connection goes to a new owner of the address.
   static constexpr base::Duration remembered = std::chrono::seconds{60};
 
   void know(const Truth& truth, base::Instant now);
   StandingOf standing_of(const census::Socket& socket, base::Instant now) const;
 
-  // Times at which somebody came to be leaving, gone, or past the grace: the last one, and the next, whose grace ends.
+  // Times at which endpoints became leaving, gone, or past the grace: the last one, and the next end of a grace.
   std::optional<base::Instant> last_departure(base::Instant now) const;
   std::optional<base::Instant> next_departure(base::Instant now) const;
   std::size_t count(Presence presence) const { return counts_[static_cast<std::size_t>(presence)]; }
@@ -57,7 +58,7 @@ class Endpoints {
   struct Known {
     ByAddress<Seen> endpoints;
     ByAddress<base::Instant> removed;          // within `remembered`
-    std::optional<base::Instant> ready_since;  // somebody; none: nobody is
+    std::optional<base::Instant> ready_since;  // empty: no ready endpoint
   };
   using Services = std::unordered_map<std::string, Known>;
 
@@ -69,9 +70,9 @@ class Endpoints {
 
   Services services_;
   ByAddress<std::string> service_at_;                // its address -> its name
-  ByAddress<std::vector<std::string>> services_of_;  // endpoint -> names, those that had it a moment ago included
+  ByAddress<std::vector<std::string>> services_of_;  // endpoint -> names, including services that had it a moment ago
   std::vector<census::GonePeers> gone_;
-  std::optional<base::Instant> gone_since_;  // the lists as they are
+  std::optional<base::Instant> gone_since_;  // since the current lists
   std::vector<base::Instant> departures_;    // sorted
   std::size_t counts_[3] = {};
 };

@@ -1,4 +1,4 @@
-// Values that both files have.
+// Formats that both files use.
 #pragma once
 
 #include "config/keys.h"
@@ -10,7 +10,7 @@ inline void read_label(config::Reader& reader, const config::Node& node, Label& 
   config::read_scalar<config::TextFormat>(reader, node, label.value);
 }
 
-// A duration of so many seconds or more, and a year at most: added to a point in time it stays one.
+// A duration of at least `seconds_min` and at most a year: added to a point in time it does not overflow.
 template <int seconds_min>
 struct TimeFormat {
   static std::string type() { return config::DurationFormat::type(); }

@@ -12,7 +12,7 @@ using census::State;
 using census::Timer;
 
 constexpr std::uint32_t unanswered_time_outs = 2;
-constexpr std::int64_t sign_of_life_ms = 1'000;  // a node is reported after more than that
+constexpr std::int64_t sign_of_life_ms = 1'000;  // a silent node is reported later than that
 
 std::optional<Ground> ground_of(Standing standing, const census::Socket& socket) {
   switch (standing) {
@@ -28,8 +28,8 @@ std::optional<Ground> ground_of(Standing standing, const census::Socket& socket)
   return std::nullopt;
 }
 
-// Only what is sent again tells for how long: of keepalive it depends on options that the kernel does not tell, and a
-// closed window is no silence. Who opens a connection has a limit of its own.
+// Only retransmissions show how long. Keepalive depends on options that the kernel does not report, and a closed window
+// is not silence. Connecting sockets have their own limit.
 bool is_unanswered(const census::Socket& socket) {
   return census::is_open(socket.state) && socket.has_info && socket.timer == Timer::retransmit &&
          census::is_stalled(socket, unanswered_time_outs);

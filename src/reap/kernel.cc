@@ -19,12 +19,12 @@ namespace {
 
 using census::State;
 
-// Listeners are never ended; they tell which connections were opened by the peer.
+// Listeners are never ended; they show which connections the peer opened.
 constexpr std::uint32_t looked_at_states = census::bit(State::listen) | census::bit(State::established) |
                                            census::bit(State::syn_sent) | census::bit(State::close_wait) |
                                            census::bit(State::fin_wait1) | census::bit(State::fin_wait2);
 
-// Of a busy node's table most belongs to others: one question for each socket costs about two entries of a dump.
+// On a busy node most of the table belongs to others: one request for each socket costs about two entries of a dump.
 constexpr std::size_t cheaper_whole = 2;
 
 // The path in the unified hierarchy (cgroups(7), /proc/[pid]/cgroup).
@@ -78,7 +78,7 @@ std::expected<census::Sample, std::string> LiveKernel::take(const Wanted& wanted
 void LiveKernel::visit(const census::SpaceName& space, Depth depth, census::Sample& sample) {
   Known& known = known_[space.id];
   known.listed = looks_;
-  const auto time_outs = census::read_time_outs();  // before the dump: what fires meanwhile is seen the next time
+  const auto time_outs = census::read_time_outs();  // before the dump: later time-outs are seen the next time
   const bool calm = time_outs && known.time_outs == time_outs && !known.stalled;
   known.time_outs = time_outs;
   if (depth == Depth::all || !calm) dump(space, known, sample);
@@ -99,7 +99,7 @@ void LiveKernel::dump(const census::SpaceName& space, Known& known, census::Samp
   const auto read = census::dump_sockets(door->diag, {.states = looked_at_states}, sample.sockets, missed);
   if (!read) sample.notes.push_back(fmt::format("sockets of {}: {}", space.name, std::strerror(read.error())));
   census::Translations inside;
-  // Most pods have no entries of their own, and a dump walks the table of all namespaces to find that out.
+  // Most pods have no entries of their own, and finding that by a dump would walk the table of all namespaces.
   if (!space.path.empty() && door->tracking && door->entries > 0) static_cast<void>(inside.read(*door->tracking));
   known.stalled = false;
   for (census::Socket& socket : std::span(sample.sockets).subspan(first)) {

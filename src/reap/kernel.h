@@ -1,4 +1,4 @@
-// The reaper's reads and actions on this machine. Tests have another one.
+// The reaper's reads and actions on this machine. Tests use a fake.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@
 
 namespace ebb::reap {
 
-// A socket as it is now, and its entry of connection tracking.
+// The current state of a socket, and its entry of connection tracking.
 struct Fresh {
   census::Socket socket;
   std::optional<census::Tracked> entry;
@@ -28,21 +28,21 @@ class Kernel {
   virtual ~Kernel() = default;
 
   using Wanted = std::function<bool(std::string_view netns)>;
-  // Sockets that programs wait on, in the namespaces that are wanted; owners and options are not looked for.
+  // Sockets that programs wait on, in the wanted namespaces; without owners and options.
   virtual std::expected<census::Sample, std::string> look(const Wanted& wanted) = 0;
-  // As look(), but only into those where timers have fired since the last look into them, or connections had stalled
-  // by then.
+  // As look(), but only into namespaces where TCP timers have fired since the last look, or connections had stalled
+  // then.
   virtual std::expected<census::Sample, std::string> glance(const Wanted& wanted) = 0;
   virtual census::Owners owners() = 0;
-  virtual std::string cgroup_of(std::uint32_t pid) = 0;  // its path; "": not to be had
+  virtual std::string cgroup_of(std::uint32_t pid) = 0;  // its path; "": unknown
 
-  // Of sockets of the last look. The errors are errno; ENOENT: that very socket is no longer there.
+  // For sockets of the last look. The errors are errno; ENOENT: exactly that socket is gone.
   virtual std::expected<Fresh, int> look_again(const census::Socket& socket) = 0;
   virtual std::expected<void, int> destroy(const census::Socket& socket) = 0;
-  // True: it was there, and is deleted.
+  // True: the entry existed and is deleted.
   virtual bool forget(const Fresh& fresh) = 0;
 
-  // Ends the look: what is open in other namespaces would keep them from ending.
+  // Ends the look: open descriptors would keep other namespaces from ending.
   virtual void leave() = 0;
 };
 
@@ -60,13 +60,13 @@ class LiveKernel final : public Kernel {
   void leave() override;
 
  private:
-  // What is remembered of a namespace.
+  // The known facts of a namespace.
   struct Known {
     std::optional<census::Limits> limits;
     base::Instant limits_read_at;
-    std::optional<std::uint64_t> time_outs;  // by the last look
-    bool stalled = false;                    // a connection, by the last look
-    std::uint64_t listed = 0;                // the last look that found it listed
+    std::optional<std::uint64_t> time_outs;  // at the last look
+    bool stalled = false;                    // a connection, at the last look
+    std::uint64_t listed = 0;                // the last look that found the namespace
   };
   static constexpr base::Duration limits_age_max = std::chrono::minutes{1};
 
@@ -75,17 +75,17 @@ class LiveKernel final : public Kernel {
   void visit(const census::SpaceName& space, Depth depth, census::Sample& sample);  // from inside
   void dump(const census::SpaceName& space, Known& known, census::Sample& sample);
   void translate_by_node(census::Sample& sample);
-  // Of a namespace of the last look; null: it cannot be entered any more.
+  // For a namespace of the last look; null if it cannot be entered any more.
   census::SpaceDoor* door_of(std::uint32_t space);
-  // The tables that may track a socket of that namespace: its own, then that of the node.
+  // The tables that may track a socket of that namespace: its own, then the node's.
   std::vector<census::NetlinkSocket*> tracking_of(std::uint32_t space);
 
   const base::Clock& clock_;
   std::unordered_map<std::uint64_t, Known> known_;  // by SpaceName::id
   std::uint64_t looks_ = 0;
   std::vector<census::SpaceName> visited_;                      // by Socket::space
-  std::unordered_map<std::uint32_t, census::SpaceDoor> doors_;  // by that too; of this look
-  std::optional<census::SpaceDoor> home_;                       // of the namespace that we are in
+  std::unordered_map<std::uint32_t, census::SpaceDoor> doors_;  // likewise; of this look
+  std::optional<census::SpaceDoor> home_;                       // of our own namespace
   std::unordered_map<std::uint32_t, std::string> cgroups_;      // by process; of this look
 };
 

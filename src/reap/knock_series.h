@@ -1,5 +1,5 @@
-// One knock at a node: connections one after the other, so that a lost packet is no proof, and what their outcomes say
-// together. Pure.
+// One knock at a node: several connections in turn, so that one lost packet proves nothing, and the verdict from their
+// outcomes. Pure.
 #pragma once
 
 #include <optional>
@@ -10,21 +10,21 @@
 namespace ebb::reap {
 
 enum class KnockResult : std::uint8_t {
-  answered,      // connected, or refused: somebody is there
-  failed,        // nothing came back
-  inconclusive,  // it could not be sent; says nothing about the node
+  answered,      // connected, or refused: the node is alive
+  failed,        // no answer
+  inconclusive,  // not sent; says nothing about the node
 };
 
 struct KnockTimes {
-  static constexpr std::uint32_t proof = 3;  // lost packets prove a silence
+  static constexpr std::uint32_t proof = 3;  // this many lost attempts prove silence
   static constexpr base::Duration apart = std::chrono::milliseconds{200};
   static constexpr base::Duration patience_min = std::chrono::milliseconds{200};
   static constexpr base::Duration patience_max = std::chrono::seconds{1};
 
   std::uint32_t attempts = proof;
-  base::Duration patience = patience_min;  // after the last
+  base::Duration patience = patience_min;  // after the last attempt
 
-  // `answer`: within that time peers there have answered before.
+  // `answer`: the time within which peers there have answered before.
   static constexpr base::Duration patience_for(base::Duration answer) {
     return answer < patience_min ? patience_min : answer > patience_max ? patience_max : answer;
   }
@@ -34,11 +34,11 @@ class KnockSeries {
  public:
   KnockSeries(base::Instant begin, const KnockTimes& times) : times_(times), due_(begin) {}
 
-  // True: now one is to be sent, and counts as sent. One that was late does not make the next one early.
+  // True: send an attempt now; it counts as sent. A late attempt does not make the next one early.
   bool take_attempt(base::Instant now);
-  // Of those that were sent; none: nothing has come back yet. None: not decided.
+  // `outcomes` of the sent attempts; empty: no answer yet. Returns empty while undecided.
   std::optional<KnockResult> judge(base::Instant now, std::span<const std::optional<KnockResult>> outcomes) const;
-  // When there is something to do, whatever comes back.
+  // When to act next, whatever comes back.
   base::Instant due() const { return due_; }
 
  private:

@@ -1,5 +1,5 @@
 // How often to look for silent nodes. Calm looks take at most a fiftieth of a core. In a hurry, while connections to a
-// node have begun to time out, looks are paid from a credit that another fiftieth of the time fills. Pure.
+// node have begun to time out, a credit pays for the looks; another fiftieth of the time fills it. Pure.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@ class LookPace {
   static constexpr base::Duration hurried_every = std::chrono::milliseconds{100};
   static constexpr base::Duration credit_max = std::chrono::milliseconds{500};
 
-  // A look was made, for whatever reason; it `took` so much of a core.
+  // Call after each look; it `took` this much CPU time.
   void looked(base::Instant began, base::Duration took, base::Duration every, bool hurry) {
     credit_ = std::min(credit_max, credit_ + (began - last_) / share);
     if (began < calm_due_) credit_ = std::max(credit_ - took, base::Duration{});

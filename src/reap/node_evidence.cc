@@ -28,12 +28,12 @@ class Gathering {
     const std::int64_t answer = std::min(socket.last_received_ms, socket.last_acknowledged_ms);
     node.last_answer_ms = node.sockets == 0 ? answer : std::min(node.last_answer_ms, answer);
     ++node.sockets;
-    // Whoever connects to us is not ours to watch: clients come and go without a word.
+    // Incoming connections are not watched: clients come and go silently.
     const bool resends = socket.timer == census::Timer::retransmit;
     if (!resends && socket.timer != census::Timer::keepalive) return;
     if (!census::is_stalled(socket, 1) || !outgoing_.contains(socket)) return;
     const std::int64_t stall = census::stalled_ms(socket, sample_.limits_of(socket));
-    if (resends) node.begun.add(stall);  // the next probe of keepalive may be minutes away: no reason to hurry
+    if (resends) node.begun.add(stall);  // the next keepalive probe may be minutes away: no hurry
     if (!census::is_stalled(socket, stalled_time_outs)) return;
     if (node.stalled.sockets == 0) {
       node.witness = socket.far_end();

@@ -14,7 +14,7 @@ namespace ebb::reap {
 inline constexpr std::uint32_t stalled_sockets_min = 2;
 inline constexpr std::uint32_t stalled_time_outs = 2;  // 0.9 s after the write in a local network
 
-// Of connections that this machine has opened.
+// Of connections opened by this machine.
 struct Stalls {
   std::uint32_t sockets = 0;
   std::int64_t shortest_ms = 0;
@@ -28,11 +28,11 @@ struct Stalls {
 struct NodeEvidence {
   std::string node;
   std::uint32_t sockets = 0;
-  Stalls begun;                     // one time-out or more: an ordinary loss, or the beginning of a silence
+  Stalls begun;                     // one time-out or more: an ordinary loss, or the start of a silence
   Stalls stalled;                   // stalled_time_outs or more
-  std::int64_t last_answer_ms = 0;  // ago, on any socket
-  std::int64_t round_trip_us = 0;   // the longest that an answer should take, by what stalled ones have seen before
-  // The far end of a stalled one, which is served there, and the namespace from which it is reached.
+  std::int64_t last_answer_ms = 0;  // since then, on any socket
+  std::int64_t round_trip_us = 0;   // the longest normal round trip, as the stalled connections measured it before
+  // The served address of a stalled connection, and the namespace from which it is reached.
   base::Address witness;
   std::string space;  // its name
 
@@ -45,7 +45,7 @@ struct NodeEvidence {
   }
 };
 
-// The name of the node at an address; "": it is not known, and the address stands for it.
+// The name of the node at an address; "" if unknown: then the address stands for it.
 using NodeOf = std::function<std::string(const base::Address& host)>;
 
 std::vector<NodeEvidence> gather_evidence(const census::Sample& sample, const NodeOf& node_of);

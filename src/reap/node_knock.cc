@@ -16,7 +16,7 @@ reactor::Descriptor open_socket(int family) {
   return reactor::Descriptor(::socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, IPPROTO_TCP));
 }
 
-// A socket stays in the namespace that it was made in; a thread goes there, so that nobody has to find the way back.
+// A socket stays in the namespace in which it was made; a separate thread enters the namespace and never returns.
 std::vector<reactor::Descriptor> open_sockets_in(const std::string& space_path, int family, std::size_t count) {
   std::vector<reactor::Descriptor> sockets(count);
   const auto open_all = [&] { std::ranges::generate(sockets, [family] { return open_socket(family); }); };
@@ -31,7 +31,7 @@ std::vector<reactor::Descriptor> open_sockets_in(const std::string& space_path, 
   return sockets;
 }
 
-// None: not decided yet.
+// Empty: undecided.
 std::optional<KnockResult> outcome_of(int socket) {
   pollfd waiting{.fd = socket, .events = POLLOUT, .revents = 0};
   if (::poll(&waiting, 1, 0) != 1) return std::nullopt;
@@ -49,9 +49,9 @@ KnockResult judge_connect(int error) {
     case ECONNREFUSED:
     case ECONNRESET: return KnockResult::answered;
     case ETIMEDOUT:
-    case EHOSTUNREACH:  // no neighbour has that address, or a router says that the host is gone
+    case EHOSTUNREACH:  // no neighbour has that address, or a router reports the host as gone
     case EHOSTDOWN: return KnockResult::failed;
-    default: return KnockResult::inconclusive;  // no way there, no descriptor, a firewall of our own
+    default: return KnockResult::inconclusive;  // no route, no descriptor, a local firewall
   }
 }
 
@@ -71,7 +71,7 @@ NodeKnocks::Attempt NodeKnocks::send(Knock& knock) {
     attempt.result = KnockResult::inconclusive;
     return attempt;
   }
-  const linger at_once{.l_onoff = 1, .l_linger = 0};  // a knock leaves no TIME-WAIT behind
+  const linger at_once{.l_onoff = 1, .l_linger = 0};  // a knock leaves no TIME-WAIT
   ::setsockopt(attempt.socket.get(), SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
   if (::connect(attempt.socket.get(), knock.target.raw(), knock.target.raw_size()) != 0 && errno != EINPROGRESS) {
     attempt.result = judge_connect(errno);

@@ -1,5 +1,5 @@
-// Asks whether a node is there: a TCP connection to a port that has been served there, from the namespace whose
-// connections are silent, so that it takes the same way. A refusal is an answer too. Nothing is sent over it.
+// Tests whether a node is alive: opens a TCP connection to a port that was served there, from the namespace whose
+// connections are silent, so that it takes the same path. A refusal is an answer too. Sends no data.
 #pragma once
 
 #include <optional>
@@ -20,12 +20,12 @@ class NodeKnocks {
     KnockResult result;
   };
 
-  // `space_path` is a file of the namespace; "": the one we are in.
+  // `space_path` is a file of the namespace; "": our own.
   void start(base::Instant now, std::string node, const base::Address& target, const std::string& space_path,
              const KnockTimes& times);
-  // Sends what is due. Those that have ended since the last call.
+  // Sends the attempts that are due; returns the knocks that ended since the last call.
   std::vector<Finished> tend(base::Instant now);
-  // When that is to be done next; none: no knock is running.
+  // When to call tend() next; empty: no knock is running.
   std::optional<base::Instant> due() const;
 
  private:
@@ -37,7 +37,7 @@ class NodeKnocks {
     std::string node;
     base::Address target;
     KnockSeries series;
-    std::vector<reactor::Descriptor> unused;  // made at once: each way into a namespace costs a thread
+    std::vector<reactor::Descriptor> unused;  // made in advance: each entry into a namespace costs a thread
     std::vector<Attempt> attempts;
   };
   static Attempt send(Knock& knock);
@@ -46,7 +46,7 @@ class NodeKnocks {
   std::vector<Knock> running_;
 };
 
-// What an error of connect() says of the node.
+// What an error of connect() says about the node.
 KnockResult judge_connect(int error);
 
 }  // namespace ebb::reap

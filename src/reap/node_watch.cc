@@ -13,7 +13,7 @@ base::Address host_of(base::Address end) {
   return end;
 }
 
-// The file of a namespace by the name that census::all_spaces() has given it.
+// The file of a namespace with a name from census::all_spaces().
 std::string path_of(const std::string& space) {
   constexpr std::string_view by_process = "pid ";
   if (space == "this") return "";
@@ -43,7 +43,7 @@ std::string NodeWatch::node_of(const base::Address& host) const {
   return found == node_names_.end() ? "" : found->second;
 }
 
-// What a glance leaves out could only speak for the node.
+// The namespaces that a glance skips could only show that the node lives.
 bool NodeWatch::wants_look(const census::Sample& glanced) const {
   const auto nodes = gather_evidence(glanced, [this](const base::Address& host) { return node_of(host); });
   return !suspicion_.records().empty() || std::ranges::any_of(nodes, &NodeEvidence::may_become_silent);

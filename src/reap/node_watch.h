@@ -1,5 +1,5 @@
-// Watches the nodes that this machine's programs talk to: evidence of each look, knocks, and what is told about them.
-// Used on the thread that looks; nodes_json() and write_metrics() from any.
+// Watches the nodes that this machine's programs talk to: collects evidence from each look, knocks, and reports. Used
+// on the thread that looks; nodes_json() and write_metrics() on any thread.
 #pragma once
 
 #include <mutex>
@@ -18,20 +18,20 @@ class NodeWatch {
  public:
   NodeWatch(const base::Clock& clock, observe::EventLog& events) : clock_(clock), events_(events) {}
 
-  // Which endpoint is on which node, where that is said.
+  // Learns which endpoint is on which node, if stated.
   void know(const Truth& truth);
   void forget();
-  // `began`: before the sample was taken.
+  // `began`: the time before the sample was taken.
   void look(base::Instant began, const census::Sample& sample);
-  // Whether a look at all sockets should follow a glance at some: it may find a silent node, or follows some already.
+  // Whether a full look should follow a glance: it may find a silent node, or already follows one.
   bool wants_look(const census::Sample& glanced) const;
   // Whether the next look should be soon.
   bool hurries() const { return suspicion_.hurries(); }
-  // Between looks, when knocks are due. True: a node was reported, and a look should follow.
+  // Call between looks when knocks are due. True: a node was reported, and a look should follow.
   bool tend_knocks();
   std::optional<base::Instant> knocks_due() const { return knocks_.due(); }
 
-  // All that goes there is silent, and a knock has failed.
+  // Everything sent there goes unanswered, and a knock has failed.
   bool is_reported(const base::Address& end) const;
 
   std::string nodes_json() const;

@@ -63,7 +63,7 @@ void OpenArms::arm(int twin, const census::Process& process, const census::Socke
     ++(plan.nothing() ? counts.left_alone : counts.would_arm);
     return;
   }
-  const bool limited = options->user_timeout_ms == stall_timeout_ms(limits_);  // by one who did not come to lift it
+  const bool limited = options->user_timeout_ms == stall_timeout_ms(limits_);  // not lifted by an earlier process
   if (std::exchange(plan.user_timeout_in_stalls, false) || limited) stalls_.follow(process, socket, limited);
   if (plan.nothing()) {
     ++counts.left_alone;

@@ -1,6 +1,6 @@
-// Arms sockets that are open already, through a duplicate of their descriptor: those from before the programs of
-// ConnectArms, and those that the kernel cannot choose by itself. Each socket is looked at once; those whose stalls are
-// to be limited are followed (stall_limits.h).
+// Arms open sockets through a duplicate of their descriptor: sockets older than the programs of ConnectArms, and
+// sockets that the kernel cannot select by itself. Each socket is handled once; if its stalls need a limit, it is
+// followed (stall_limits.h).
 #pragma once
 
 #include <functional>
@@ -15,14 +15,14 @@
 
 namespace ebb::reap {
 
-// Without `act` in the policy nothing is set, neither lasting limits nor limits of stalls.
+// Without `act` in the policy no limits are set, neither lasting ones nor limits of stalls.
 enum class ArmDeed : std::uint8_t { set, say };
 
 struct ArmCounts {
   std::uint64_t armed = 0;
-  std::uint64_t would_arm = 0;   // counted instead of `armed` by one that only says so
-  std::uint64_t left_alone = 0;  // the program has set all of it itself
-  std::uint64_t refused = 0;     // by the kernel; or the socket has ended meanwhile
+  std::uint64_t would_arm = 0;   // instead of `armed` if the policy does not act
+  std::uint64_t left_alone = 0;  // the program has set all options itself
+  std::uint64_t refused = 0;     // by the kernel; or the socket has ended
 
   void add(const ArmCounts& other) {
     armed += other.armed;
@@ -46,9 +46,9 @@ class OpenArms {
  public:
   OpenArms(const ArmLimits& limits, ArmDeed deed) : limits_(limits), deed_(deed), stalls_(limits) {}
 
-  using FindOwners = std::function<census::Owners()>;  // costly: asked only if there is a new socket
+  using FindOwners = std::function<census::Owners()>;  // costly: called only for a new socket
   using Allows = std::function<bool(const census::Socket&, const census::Process&)>;
-  // Of connections that programs of this machine have opened to others. The sample has listeners too.
+  // For connections that programs of this machine have opened to others. The sample also has listeners.
   ArmSweep sweep(const census::Sample& sample, const FindOwners& find_owners, const Allows& allows);
   bool may_limit_stalls() const { return deed_ == ArmDeed::set; }
   bool limits_stalls() const { return stalls_.any_limited(); }

@@ -1,4 +1,4 @@
-// Which connections programs of this machine have opened: those that do not end at a port on which somebody listens.
+// The connections that programs of this machine have opened: those whose local port is not listened on.
 #pragma once
 
 #include <cstdint>

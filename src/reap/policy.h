@@ -1,5 +1,4 @@
-// The sockets that an operator allows the reaper to end, and why. Everything is off, and nothing allowed,
-// unless the file says so.
+// The sockets that an operator allows the reaper to end, and why. By default everything is off and nothing is allowed.
 #pragma once
 
 #include <cstdint>
@@ -19,15 +18,15 @@ struct Label {
   friend bool operator==(const Label&, const Label&) = default;
 };
 
-// Sockets that may be touched: all kinds of conditions that are given must hold, of each kind one. Words are patterns
-// with `*` and `?`.
+// Sockets that may be touched: for each given kind of condition, at least one must match. Words are patterns with `*`
+// and `?`.
 struct AllowRow {
   std::vector<std::string> netns;
   std::vector<std::string> process;
   std::vector<std::string> cgroup;
   std::vector<std::uint32_t> uid;
-  std::vector<std::uint32_t> port;  // of the peer: the service's, or the real one
-  std::vector<Label> labels;        // all of them
+  std::vector<std::uint32_t> port;  // of the peer: the service's port or the real one
+  std::vector<Label> labels;        // all must match
 
   bool empty() const {
     return netns.empty() && process.empty() && cgroup.empty() && uid.empty() && port.empty() && labels.empty();
@@ -36,10 +35,10 @@ struct AllowRow {
 };
 
 struct Grounds {
-  bool removed = true;                       // the endpoint is gone by the list, or its grace is over
-  std::optional<base::Duration> unanswered;  // retransmitted for so long without an acknowledgement
-  std::optional<base::Duration> idle;        // no data either way for so long
-  bool silent_nodes = false;                 // the node of the peer is reported (suspicion.h)
+  bool removed = true;                       // the list shows the endpoint as gone, or its grace is over
+  std::optional<base::Duration> unanswered;  // retransmitted for this time without an acknowledgement
+  std::optional<base::Duration> idle;        // no data either way for this time
+  bool silent_nodes = false;                 // the peer's node is reported (suspicion.h)
   friend bool operator==(const Grounds&, const Grounds&) = default;
 };
 
@@ -50,14 +49,14 @@ struct NodePolicy {
 };
 
 struct Policy {
-  bool act = false;            // false: only say what would be done
-  std::uint32_t budget = 300;  // sockets in any minute
+  bool act = false;            // false: only report what would be done
+  std::uint32_t budget = 300;  // sockets per minute
   base::Duration every = std::chrono::seconds{5};
   std::string endpoints;  // file; "": none
   base::Address metrics;  // invalid: none
   Grounds end;
   NodePolicy nodes;
-  std::optional<ArmLimits> arm;  // none: sockets are left as their programs made them
+  std::optional<ArmLimits> arm;  // empty: sockets keep their programs' options
   std::vector<AllowRow> allow;
   friend bool operator==(const Policy&, const Policy&) = default;
 };

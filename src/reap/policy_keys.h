@@ -24,12 +24,12 @@ inline constexpr Key<AllowRow> allow_keys[] = {
      "labels of the namespace or control group in the endpoint file; all must match"},
 };
 
-// A limit that a few lost packets reach would end what lives.
+// A limit that a few lost packets reach would end live connections.
 using LimitFormat = TimeFormat<1>;
 template <auto member>
 inline constexpr auto limit = config::scalar<config::Optional<LimitFormat>, member>;
 
-// The kernel's own time-outs begin at 200 ms: there is nothing to see in between.
+// The kernel's own time-outs begin at 200 ms: shorter intervals show nothing new.
 struct NodePaceFormat {
   static std::string type() { return config::DurationFormat::type(); }
   static config::Parsed<base::Duration> parse(std::string_view text, const config::Surroundings& surroundings) {
@@ -56,7 +56,7 @@ inline constexpr Key<NodePolicy> nodes_keys[] = {
      "interval between two looks for silent nodes; longer if they would take more than a fiftieth of the time"},
 };
 
-// A row without a condition would allow everything, which is likelier a slip than a wish.
+// A row without conditions would allow everything, which is more likely a mistake than a wish.
 inline constexpr config::Value<Policy> allow_list = {
     [] { return std::string("list"); },
     [](Reader& reader, const Node& node, Policy& policy) {

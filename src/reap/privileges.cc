@@ -33,11 +33,11 @@ constexpr SyscallRule syscalls[] = {
     {SYS_getdents64},
     {SYS_faccessat},
     {SYS_fcntl},
-    {SYS_pipe2},  // by which the sanitizers of test builds find out whether memory is there
+    {SYS_pipe2},  // the sanitizers of test builds use it to test memory
     {SYS_inotify_init1},
     {SYS_inotify_add_watch},
     {SYS_inotify_rm_watch},
-#ifdef SYS_open  // x86 has older calls beside those, and libraries use them
+#ifdef SYS_open  // x86 has older variants, and libraries use them
     {SYS_open},
     {SYS_stat},
     {SYS_lstat},
@@ -74,7 +74,7 @@ constexpr SyscallRule syscalls[] = {
     {SYS_clock_gettime},
     {SYS_clock_nanosleep},
     {SYS_restart_syscall},
-    // memory; nothing new to execute
+    // memory, but no new executable memory
     {SYS_brk},
     {SYS_mmap, Only::without, 2, PROT_EXEC},
     {SYS_mprotect, Only::without, 2, PROT_EXEC},
@@ -102,7 +102,7 @@ constexpr SyscallRule syscalls[] = {
     {SYS_prlimit64},
     {SYS_getrusage},
     {SYS_getrandom},
-    // the work itself
+    // the agent's own work
     {SYS_setns, Only::equal, 1, CLONE_NEWNET},
     {SYS_pidfd_open},
     {SYS_pidfd_getfd},
@@ -117,7 +117,7 @@ std::expected<void, std::string> keep_capabilities(CapabilitySet kept) {
   const auto refused = [](const char* call) {
     return std::unexpected(std::string(call) + ": " + std::strerror(errno));
   };
-  // Needs CAP_SETPCAP. Without it the set stays, and PR_SET_NO_NEW_PRIVS keeps anything from coming out of it.
+  // Needs CAP_SETPCAP. Otherwise the bounding set stays, and PR_SET_NO_NEW_PRIVS keeps it unusable.
   for (unsigned capability = 0; ::prctl(PR_CAPBSET_READ, capability, 0, 0, 0) >= 0; ++capability) {
     if ((kept & one_capability(capability)) == 0) ::prctl(PR_CAPBSET_DROP, capability, 0, 0, 0);
   }
@@ -127,7 +127,7 @@ std::expected<void, std::string> keep_capabilities(CapabilitySet kept) {
   for (unsigned half = 0; half < 2; ++half) {
     halves[half].permitted &= static_cast<std::uint32_t>(kept >> (32 * half));
     halves[half].effective &= halves[half].permitted;
-    halves[half].inheritable = 0;  // and with it the ambient set
+    halves[half].inheritable = 0;  // which also empties the ambient set
   }
   if (::syscall(SYS_capset, &header, halves) != 0) return refused("capset");
   if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return refused("PR_SET_NO_NEW_PRIVS");
@@ -143,8 +143,8 @@ std::expected<void, std::string> shed_privileges() {
 
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer)
-// The leak checker asks at the end of the process. It stops threads by ptrace, which the filter refuses, as it does
-// this.
+// The leak checker runs at the end of the process. It stops threads by ptrace, which the filter refuses; turn the
+// checker off then.
 extern "C" int __lsan_is_turned_off() { return ::prctl(PR_GET_SECCOMP, 0, 0, 0, 0) < 0 ? 1 : 0; }
 #endif
 #endif

@@ -1,5 +1,5 @@
-// What the agent keeps of root once it runs: four capabilities, no way to new ones, and the calls of the kernel that it
-// makes. docs/privileges.md says what needs what.
+// The rights that the agent keeps: four capabilities, no way to new ones, and the system calls that it makes.
+// docs/privileges.md explains each.
 #pragma once
 
 #include <linux/capability.h>
@@ -24,11 +24,11 @@ inline constexpr CapabilitySet working_capabilities = one_capability(CAP_SYS_ADM
 
 std::span<const SyscallRule> working_syscalls();
 
-// Keeps of this thread's capabilities only those in `kept`. Threads that it starts later have no more than it has;
-// those that run already are not touched, so it is for a process that has one.
+// Drops this thread's capabilities outside `kept`. Threads that it starts later inherit the result; running threads do
+// not change, so call it while there is only one.
 std::expected<void, std::string> keep_capabilities(CapabilitySet kept);
 
-// All of it, for good.
+// Drops everything else, permanently.
 std::expected<void, std::string> shed_privileges();
 
 }  // namespace ebb::reap

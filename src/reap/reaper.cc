@@ -12,22 +12,22 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-// After somebody has left: connections that were being opened then, or still are where rules follow the list slowly.
+// After a departure: connections may still be opening, or rules may follow the list slowly.
 struct Pace {
   base::Duration within;
   base::Duration every;
 };
 constexpr Pace paces[] = {
     {milliseconds{500}, milliseconds{100}}, {seconds{2}, milliseconds{250}}, {seconds{10}, seconds{1}}};
-constexpr base::Duration pace_while_leaving = seconds{1};  // whether those who leave still answer
-constexpr int rest_factor = 2;   // a look is followed by twice its time without one: a third of a core at most
-constexpr int calm_factor = 50;  // while nothing is expected, looks take at most a fiftieth of the time
+constexpr base::Duration pace_while_leaving = seconds{1};  // to check whether leaving peers still answer
+constexpr int rest_factor = 2;   // after a look, pause for twice its time: at most a third of a core
+constexpr int calm_factor = 50;  // if nothing is expected, looks take at most a fiftieth of the time
 
 }  // namespace
 
 void Reaper::set_policy(Policy policy) {
   policy_ = std::move(policy);
-  settled_.clear();  // all is told again in the light of the new one
+  settled_.clear();  // decide and report everything anew under the new policy
   looked_at_.reset();
   const std::lock_guard lock(mutex_);
   totals_.acting = policy_.act;
@@ -137,7 +137,7 @@ std::vector<Reaper::Found> Reaper::judge_all(const census::Sample& sample) const
   return found;
 }
 
-// So that it does not outgrow the sockets that there are.
+// Bounds the table by the existing sockets.
 void Reaper::forget_settled(const census::Sample& sample, const std::vector<Found>& found) {
   if (settled_.empty()) return;
   std::unordered_set<std::uint64_t> still;
@@ -162,7 +162,7 @@ void Reaper::decide(const census::Sample& sample, const Found& found, const cens
     const std::lock_guard lock(mutex_);
     ++totals_.of(record.outcome, record.finding.ground);
   }
-  // What may not be touched is nobody's business here.
+  // Sockets that may not be touched are not logged.
   if (record.outcome != Outcome::not_allowed) log_(record);
 }
 
@@ -199,7 +199,7 @@ void Reaper::end(const census::Limits& limits, Record& record) {
   const auto destroyed = kernel_.destroy(fresh->socket);
   if (!destroyed) return failed(destroyed.error());
   budget_.spend(clock_.now());
-  // Behind the end: its RST still finds the way to the peer through the entry.
+  // After the end: its RST reaches the peer through the entry.
   record.entry_deleted = kernel_.forget(*fresh);
   record.outcome = Outcome::ended;
 }

@@ -1,9 +1,9 @@
-// The reaper: looks at all sockets, judges them, and ends those that it has grounds for and may touch.
+// The reaper: looks at all sockets, judges them, and ends those that have grounds and may be touched.
 //
 //   look -> judge (judge.h) -> whose is it (owners) -> allowed (allow.h)? -> budget? -> act?
 //        -> look again at that very socket -> judge again -> SOCK_DESTROY -> delete its entry of connection tracking
 //
-// Owned by the command, used on its thread; only totals() may be asked from others.
+// Owned by the command, used on its thread; other threads may call only totals().
 #pragma once
 
 #include <expected>
@@ -28,7 +28,7 @@ class Reaper {
 
   Reaper(Kernel& kernel, const base::Clock& clock, Log log) : kernel_(kernel), clock_(clock), log_(std::move(log)) {}
 
-  // Told of each look, before anything is decided; `began` is the time before it.
+  // Called for each look before decisions; `began` is the time before the look.
   using Sight = std::function<void(base::Instant began, const census::Sample&)>;
   void set_sight(Sight sight) { sight_ = std::move(sight); }
   // Whether the node at an address is reported silent.
@@ -37,24 +37,24 @@ class Reaper {
 
   void set_policy(Policy policy);
   void know(Truth truth);
-  // A new file could not be used, and the old one stays.
+  // A new file was invalid, and the old policy stays.
   void policy_refused();
   void truth_refused();
 
   // A look and all its actions. The error: nothing could be read.
   std::expected<void, std::string> round();
-  // A cheap look for those who watch: only sockets of namespaces in which something may have stalled. Nothing follows.
+  // A cheap look without actions: only sockets of namespaces in which connections may have stalled.
   std::expected<census::Sample, std::string> glance();
-  // When the next round is due, which may be in the past: soon while sockets of those who have just left may appear,
-  // else as the policy says.
+  // When the next round is due; may be in the past. Soon while sockets to recently departed endpoints may appear, else
+  // by the policy.
   base::Instant next_round() const;
 
-  // During a look: whether the policy allows a socket of a process to be touched.
+  // During a look: whether the policy allows touching a process's socket.
   bool may_touch(const census::Sample& sample, const census::Socket& socket, const census::Process& process) const;
 
   const Policy& policy() const { return policy_; }
-  const std::vector<std::string>& notes() const { return notes_; }  // what the last look could not see
-  Totals totals() const;                                            // from any thread
+  const std::vector<std::string>& notes() const { return notes_; }  // parts that the last look could not see
+  Totals totals() const;                                            // any thread
 
  private:
   struct Found {
@@ -66,7 +66,7 @@ class Reaper {
   std::optional<Finding> find_grounds(const census::Socket& socket, const census::Limits& limits) const;
   std::vector<Found> judge_all(const census::Sample& sample) const;
   void forget_settled(const census::Sample& sample, const std::vector<Found>& found);
-  bool is_settled(const census::Socket& socket);  // nothing new could be decided on it
+  bool is_settled(const census::Socket& socket);  // a new decision on it is not possible
   void decide(const census::Sample& sample, const Found& found, const census::Owners& owners);
   Record decide_on(const census::Sample& sample, const Found& found, Owner owner);
   void end(const census::Limits& limits, Record& record);
@@ -83,12 +83,12 @@ class Reaper {
   Endpoints endpoints_;
   std::vector<Place> places_;
   Budget budget_;
-  // What was last decided on a socket that is found again and again, by cookie: it is told once.
+  // The last decision on a socket that is found repeatedly, by cookie; each is logged once.
   std::unordered_map<std::uint64_t, Outcome> settled_;
   std::vector<std::string> notes_;
-  std::optional<base::Instant> looked_at_;  // none: a look is due
-  base::Instant rests_until_{};             // however much is due
-  base::Instant calm_until_{};              // if nothing is expected
+  std::optional<base::Instant> looked_at_;  // empty: a look is due
+  base::Instant rests_until_{};             // no look before that, whatever is due
+  base::Instant calm_until_{};              // the same, if nothing is expected
 
   mutable std::mutex mutex_;
   Totals totals_;  // guarded

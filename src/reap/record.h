@@ -1,4 +1,4 @@
-// The action on a socket, with its evidence: a line of the log.
+// An action on a socket, with its evidence: a line of the log.
 #pragma once
 
 #include <array>
@@ -15,9 +15,9 @@ namespace ebb::reap {
 enum class Outcome : std::uint8_t {
   ended,
   would_end,    // but the policy does not act
-  over_budget,  // later
-  recovered,    // a look immediately before the end said otherwise
-  vanished,     // it had ended by itself by then
+  over_budget,  // postponed
+  recovered,    // the second look found no grounds
+  vanished,     // it had ended before the second look
   failed,
   not_allowed,
 };
@@ -27,8 +27,8 @@ constexpr std::string_view name(Outcome outcome) { return outcome_names[static_c
 
 struct Owner {
   std::string netns;
-  std::string process;    // "": could not be found
-  std::uint32_t pid = 0;  // 0: as well
+  std::string process;    // "": unknown
+  std::uint32_t pid = 0;  // 0: unknown
   std::string cgroup;
 };
 
@@ -36,13 +36,13 @@ struct Record {
   base::WallTime at{};
   Outcome outcome = Outcome::ended;
   Finding finding;
-  census::Socket socket;  // as it was when this was decided
+  census::Socket socket;  // at the time of the decision
   Owner owner;
   bool entry_deleted = false;  // of connection tracking
   int error = 0;               // errno of `failed`
 };
 
-std::string json_line(const Record& record);  // both with a line end
+std::string json_line(const Record& record);  // both with a newline
 std::string text_line(const Record& record);
 
 }  // namespace ebb::reap

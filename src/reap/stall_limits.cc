@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::uint32_t no_timeout = 0;
 
-// Sets the option if it has the value that is expected: a program may have changed its mind.
+// Sets the option only if it has the expected value: the program may have changed it.
 bool exchange_timeout(int twin, std::uint32_t expected, std::uint32_t wanted) {
   return census::read_option(twin, IPPROTO_TCP, TCP_USER_TIMEOUT) == expected &&
          census::set_option(twin, IPPROTO_TCP, TCP_USER_TIMEOUT, wanted);
@@ -55,13 +55,13 @@ bool StallLimits::any_limited() const {
   return std::ranges::any_of(followed_, [](const auto& entry) { return entry.second.limited; });
 }
 
-// The time counts from the first repetition, whenever it is set (retransmits_timed_out).
+// The time counts from the first retransmission, whenever the option is set (retransmits_timed_out).
 void StallLimits::limit(Followed& one, census::Twins& twins) const {
   const reactor::Descriptor twin = twins.open(one.process, one.socket);
   one.limited = twin && exchange_timeout(twin.get(), no_timeout, timeout_ms_);
 }
 
-// If the socket is not to be had, because the program holds it by another number now, the next look tries again.
+// If the socket cannot be duplicated, because the program now holds it under another number, the next look retries.
 void StallLimits::lift(Followed& one, census::Twins& twins) const {
   const reactor::Descriptor twin = twins.open(one.process, one.socket);
   if (!twin) return;

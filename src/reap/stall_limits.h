@@ -1,6 +1,5 @@
-// Limits the stalls of open sockets whose programs have keepalive times of their own, look by look: what the program in
-// the kernel (arm_program.h) does at the time-out itself. Whatever is still limited at the end of this object is not
-// afterwards.
+// Limits the stalls of open sockets whose programs have their own keepalive times, look by look; arm_program.h does the
+// same in the kernel at the time-out itself. The destructor lifts all limits.
 #pragma once
 
 #include <unordered_map>
@@ -19,11 +18,11 @@ class StallLimits {
   StallLimits(const StallLimits&) = delete;
   StallLimits& operator=(const StallLimits&) = delete;
 
-  // From now on, until it is no longer there. `limited`: somebody before us has done it.
+  // Follows the socket until it is gone. `limited`: an earlier process has limited it.
   void follow(const census::Process& process, const census::Socket& socket, bool limited);
   // Returns how many were limited.
   std::uint64_t sweep(const census::Sample& sample);
-  // Whether a limit is set that a sweep has to take back.
+  // Whether a sweep has to lift a limit.
   bool any_limited() const;
 
  private:
@@ -31,7 +30,7 @@ class StallLimits {
     census::Process process;
     census::Socket socket;
     bool limited = false;
-    std::uint64_t seen = 0;  // the look that it was last seen in
+    std::uint64_t seen = 0;  // the last look that found it
   };
   void limit(Followed& one, census::Twins& twins) const;
   void lift(Followed& one, census::Twins& twins) const;

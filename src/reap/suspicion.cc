@@ -24,7 +24,7 @@ std::optional<News> news_of(State before, State after) {
 
 std::optional<Suspicion::Change> Suspicion::step(base::Instant now, NodeRecord& record, Event event) {
   const State before = record.life.state();
-  if (!record.life.step(event)) return std::nullopt;  // the result of a knock that was overtaken
+  if (!record.life.step(event)) return std::nullopt;  // an outdated knock's result
   const State after = record.life.state();
   record.knock_at = now + (after == State::excused ? excuse : knock_every);
   if (after == State::suspected) record.suspected_at = record.knock_at = now;
@@ -62,7 +62,7 @@ std::vector<Suspicion::Change> Suspicion::look(base::Instant now, std::span<cons
     }
   }
   for (auto& [name, record] : records_) {
-    // A reported node is remembered although programs give up on it; of others nothing is left to say.
+    // A reported node is kept although programs give up on it; other nodes can be dropped.
     const base::Duration patience = record.life.is(State::reported) ? memory : excuse;
     if (now - record.silent_at >= patience) tell(step(now, record, Event::left));
   }
@@ -74,7 +74,7 @@ std::vector<Suspicion::Change> Suspicion::look(base::Instant now, std::span<cons
 bool Suspicion::is_undecided(const NodeEvidence& evidence) const {
   const auto known = records_.find(evidence.node);
   if (known != records_.end()) return known->second.life.is(State::suspected);
-  return evidence.may_become_silent() && !evidence.is_silent();  // silent and unknown: it was left out
+  return evidence.may_become_silent() && !evidence.is_silent();  // silent and unknown: left out before
 }
 
 std::vector<Suspicion::Knock> Suspicion::take_knocks(base::Instant now) {
@@ -82,7 +82,7 @@ std::vector<Suspicion::Knock> Suspicion::take_knocks(base::Instant now) {
   for (auto& [name, record] : records_) {
     if (record.knocking || now < record.knock_at || record.life.is(State::excused)) continue;
     record.knocking = true;
-    // Whether a reported node is back needs no proof: one packet and its answer.
+    // A reported node is back after a single answer.
     due.push_back({record.evidence,
                    {.attempts = record.life.is(State::reported) ? 1 : KnockTimes::proof,
                     .patience = KnockTimes::patience_for(std::chrono::microseconds{record.evidence.round_trip_us})}});

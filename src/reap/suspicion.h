@@ -76,19 +76,19 @@ class Suspicion {
   static constexpr std::size_t nodes_max = 256;
   static constexpr base::Duration excuse = std::chrono::seconds{5};
   static constexpr base::Duration knock_every = std::chrono::seconds{1};
-  static constexpr base::Duration memory = std::chrono::minutes{10};  // of a reported node that nothing is sent to
+  static constexpr base::Duration memory = std::chrono::minutes{10};  // of a reported node without traffic
 
   enum class News : std::uint8_t { suspected, reported, cleared, recovered, forgotten };
   struct Change {
     News news;
     std::string node;
     NodeEvidence evidence;
-    base::Duration lasted;  // since it was suspected
+    base::Duration lasted;  // since the suspicion
   };
 
-  // `now` is the time before the look was begun.
+  // `now` is the time before the look.
   std::vector<Change> look(base::Instant now, std::span<const NodeEvidence> nodes);
-  // Nodes to knock at now; each waits for its result before it is named again.
+  // Nodes to knock at now; a node is returned again only after its result.
   struct Knock {
     NodeEvidence evidence;
     KnockTimes times;
@@ -97,11 +97,11 @@ class Suspicion {
   std::optional<Change> knocked(base::Instant now, const std::string& node, KnockResult result);
 
   bool is_reported(const std::string& node) const;
-  // The next look should be soon: of some node it may decide something.
+  // The next look should be soon, because it may decide about a node.
   bool hurries() const { return hurries_; }
   const std::map<std::string, NodeRecord>& records() const { return records_; }
   std::uint64_t reported_total() const { return reported_total_; }
-  // Silent nodes that were not followed because there were too many.
+  // Silent nodes that were not followed because of the limit.
   std::uint64_t left_out_total() const { return left_out_total_; }
 
  private:

@@ -29,7 +29,7 @@ constexpr sock_filter load(std::size_t offset) {
   return BPF_STMT(BPF_LD | BPF_W | BPF_ABS, static_cast<std::uint32_t>(offset));
 }
 constexpr sock_filter answer(std::uint32_t with) { return BPF_STMT(BPF_RET | BPF_K, with); }
-// Skips so many instructions if the accumulator is not `value`.
+// Skips `instructions` if the accumulator is not `value`.
 constexpr sock_filter skip_unless(std::uint32_t value, std::uint8_t instructions) {
   return BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, 0, instructions);
 }
@@ -43,7 +43,7 @@ std::vector<sock_filter> syscall_filter(std::span<const SyscallRule> rules) {
   using Only = SyscallRule::Only;
   std::vector<sock_filter> filter = {
       load(offsetof(seccomp_data, arch)),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, architecture, 1, 0),  // another one counts its calls differently
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, architecture, 1, 0),  // other architectures number their calls differently
       answer(SECCOMP_RET_KILL_PROCESS),
       load(offsetof(seccomp_data, nr)),
   };

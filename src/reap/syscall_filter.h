@@ -1,4 +1,4 @@
-// A seccomp filter as a list of what is allowed: all other calls of the kernel fail with EPERM.
+// A seccomp filter as a list of allowed calls; all other system calls fail with EPERM.
 #pragma once
 
 #include <linux/filter.h>
@@ -15,17 +15,17 @@ struct SyscallRule {
   enum class Only : std::uint8_t {
     always,
     equal,    // if the argument is `value`
-    without,  // if the argument has none of the bits of `value`
+    without,  // if the argument has no bit of `value`
   };
   long number = 0;
   Only only = Only::always;
-  std::uint8_t argument = 0;  // its low 32 bits are looked at
+  std::uint8_t argument = 0;  // only its low 32 bits count
   std::uint32_t value = 0;
 };
 
 std::vector<sock_filter> syscall_filter(std::span<const SyscallRule> rules);
 
-// For this thread, all others of the process and those to come; for good.
+// For all present and future threads of this process; permanent.
 std::expected<void, std::string> install_syscall_filter(std::span<const SyscallRule> rules);
 
 }  // namespace ebb::reap

@@ -13,10 +13,10 @@ struct Totals {
   std::array<std::array<std::uint64_t, ground_names.size()>, outcome_names.size()> outcomes{};
   std::uint64_t looks = 0;
   std::uint64_t looks_failed = 0;
-  std::uint64_t look_ns = 0;         // spent in all of them
-  std::uint64_t sockets = 0;         // of the last look
-  std::uint64_t found = 0;           // with grounds, in it
-  std::uint64_t policy_refused = 0;  // files that could not be used
+  std::uint64_t look_ns = 0;         // of all looks
+  std::uint64_t sockets = 0;         // in the last look
+  std::uint64_t found = 0;           // with grounds, in the last look
+  std::uint64_t policy_refused = 0;  // invalid files
   std::uint64_t truth_refused = 0;
   std::array<std::uint64_t, 3> endpoints{};  // by presence
   bool acting = false;

@@ -1,5 +1,5 @@
-// What somebody who knows says about services and their endpoints at one time, whole: a file, the command line, later
-// the Kubernetes API. Endpoints (endpoints.h) takes one after the other and remembers what follows from the changes.
+// A complete statement about services and their endpoints at one time: from a file, the command line, later the
+// Kubernetes API. Endpoints (endpoints.h) takes one after the other and derives the changes.
 #pragma once
 
 #include <cstdint>
@@ -16,25 +16,25 @@ namespace ebb::reap {
 
 enum class Presence : std::uint8_t {
   ready,
-  leaving,  // gets no new connections; those that it has may end by themselves, for as long as its grace
+  leaving,  // gets no new connections; existing ones may end by themselves within its grace
   gone,
 };
 
 struct Endpoint {
   base::Address address;
   Presence state = Presence::ready;
-  std::optional<base::Duration> grace;  // none: the service's
-  std::string node;                     // where it runs; "": not known
+  std::optional<base::Duration> grace;  // empty: the service's
+  std::string node;                     // where it runs; "": unknown
 };
 
 struct Service {
   std::string name;
-  std::vector<base::Address> addresses;  // what clients connect to; none if they connect to the endpoints
+  std::vector<base::Address> addresses;  // what clients connect to; empty if they connect to the endpoints
   base::Duration grace = std::chrono::seconds{30};
   std::vector<Endpoint> endpoints;
 };
 
-// Labels of a pod, by where its sockets are. Patterns, as in the policy.
+// Labels of a pod, found by the place of its sockets. Patterns, as in the policy.
 struct Place {
   std::vector<std::string> netns;
   std::vector<std::string> cgroup;
@@ -44,7 +44,7 @@ struct Place {
 struct Truth {
   std::vector<Service> services;
   std::vector<Place> places;
-  std::vector<census::GonePeers> gone;  // whatever else is said; of each source
+  std::vector<census::GonePeers> gone;  // overrides everything else; one per source
 };
 
 }  // namespace ebb::reap

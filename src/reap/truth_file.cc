@@ -21,7 +21,7 @@ using config::Reader;
 constexpr std::size_t file_bytes_max = (std::size_t{16} << 20) + 1;
 constexpr std::string_view presence_words[] = {"ready", "leaving", "gone"};
 
-// Numbers only: what a name means now is not what it meant when the connection was made.
+// Numbers only: a name may resolve differently now than when the connection was made.
 struct EndFormat {
   static std::string type() { return "address with port"; }
   static config::Parsed<base::Address> parse(std::string_view text, const config::Surroundings&) {
@@ -94,7 +94,7 @@ struct Hash {
   std::size_t operator()(const base::Address& address) const { return address.hash(); }
 };
 
-// A name or an address with two meanings has none.
+// A name or an address with two meanings is invalid.
 void refuse_doubles(Reader& reader, const Node& root, const Truth& truth) {
   std::unordered_set<std::string_view> names;
   std::unordered_set<base::Address, Hash> taken;
@@ -122,7 +122,7 @@ void refuse_doubles(Reader& reader, const Node& root, const Truth& truth) {
 }  // namespace
 
 std::expected<Truth, config::Diagnostics> load_truth(const std::string& path) {
-  // A list that lacks endpoints ends living connections.
+  // A list that lacks endpoints would end live connections.
   if (config::writers_of(path) == config::Writers::some) {
     return std::unexpected(config::Diagnostics{{path, 0, 0, "", "another process has it open for writing",
                                                 "let its writer close it, or replace it by renaming another file"}});

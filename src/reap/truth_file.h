@@ -1,4 +1,4 @@
-// The endpoint file: services with their endpoints, or only a list of addresses that are gone.
+// The endpoint file: services with their endpoints, or only a list of gone addresses.
 #pragma once
 
 #include <expected>

@@ -68,7 +68,7 @@ std::optional<base::Address> parse_ip(std::string_view text) {
   char terminated[INET6_ADDRSTRLEN];
   if (text.size() >= sizeof(terminated)) return std::nullopt;
   *std::ranges::copy(text, terminated).out = '\0';
-  // A zero byte inside would end the text early.
+  // A zero byte inside would end the text early for inet_pton.
   if (std::strlen(terminated) != text.size()) return std::nullopt;
   unsigned char bytes[16];
   if (inet_pton(AF_INET, terminated, bytes) == 1) return address_of(false, from_bytes(bytes, 4));

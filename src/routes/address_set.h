@@ -1,7 +1,7 @@
 // Sets of addresses in CIDR notation (RFC 4632): allow and deny lists, trusted proxies. A look-up is a binary search.
 //
-// IPv4 and IPv6 are apart: ::/0 holds no IPv4 address. An IPv4 client of a dual-stack socket appears as ::ffff:a.b.c.d;
-// it is taken as a.b.c.d, so that it cannot slip past a list of IPv4 addresses.
+// IPv4 and IPv6 are separate: ::/0 contains no IPv4 address. An IPv4 client of a dual-stack socket appears as
+// ::ffff:a.b.c.d; the set takes it as a.b.c.d, so that it cannot bypass a list of IPv4 addresses.
 #pragma once
 
 #include <expected>
@@ -23,8 +23,8 @@ struct Cidr {
   AddressNumber first = 0;
   AddressNumber last = 0;
 
-  // "10.0.0.0/8", "fd00::/8", or an address alone. The error says why a text is none; bits behind the mask are an
-  // error, because either the address or the mask is then not what was meant.
+  // "10.0.0.0/8", "fd00::/8", or a single address. The error is the reason. Bits set behind the mask are an error,
+  // because either the address or the mask is wrong.
   static std::expected<Cidr, std::string> parse(std::string_view text);
   std::string text() const;
   friend bool operator==(const Cidr&, const Cidr&) = default;
@@ -44,7 +44,7 @@ class AddressSet {
   std::vector<Cidr> ranges_;  // sorted, without overlap
 };
 
-// The clients that may use a route: none in `deny`; with an `allow`, only those in it.
+// The clients that may use a route: none in `deny`; if `allow` is given, only clients in it.
 struct AddressFilter {
   AddressSet allow;
   AddressSet deny;
@@ -54,7 +54,7 @@ struct AddressFilter {
   }
 };
 
-// An address in numbers without a port; port 0.
+// A numeric address without a port; its port is 0.
 std::optional<base::Address> parse_ip(std::string_view text);
 
 }  // namespace ebb::routes

@@ -1,5 +1,5 @@
-// A part that few owners have: it costs a pointer where it is missing. Copies are deep, so that models stay plain
-// values; a hundred thousand routes without it cost 8 bytes each.
+// An optional part that few owners have: a missing part costs only a pointer. Copies are deep, so models stay plain
+// values. A hundred thousand routes without the part cost 8 bytes each.
 #pragma once
 
 #include <memory>
@@ -18,7 +18,7 @@ class Boxed {
     return *this;
   }
 
-  // The part, made now if it was missing.
+  // The part; creates it if missing.
   T& make() {
     if (!value_) value_ = std::make_unique<T>();
     return *value_;

@@ -6,7 +6,7 @@ namespace ebb::routes {
 
 namespace {
 
-// More hops than this are not a chain of proxies but somebody's attempt to keep us busy.
+// A longer list is not a real chain of proxies but an attempt to waste CPU time.
 constexpr int hops_max = 32;
 
 std::string_view trimmed(std::string_view text) {
@@ -31,7 +31,7 @@ std::optional<base::Address> hop_address(std::string_view text) {
 
 }  // namespace
 
-// From the end, because the last line is the one that the peer itself wrote: a client can put any number before it.
+// From the end: the peer itself wrote the last line, and a client can put any lines before it.
 ClientAddress client_address(const base::Address& peer, const HeaderSource& headers, const AddressSet& trusted) {
   using Hops = ClientAddress::Hops;
   constexpr std::string_view field = "x-forwarded-for";

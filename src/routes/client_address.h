@@ -1,4 +1,4 @@
-// The client's address of a request that came through trusted proxies.
+// The client's address for a request that came through trusted proxies.
 #pragma once
 
 #include <cstdint>
@@ -12,15 +12,15 @@ namespace ebb::routes {
 struct ClientAddress {
   enum class Hops : std::uint8_t {
     told,
-    hidden,    // an element of the field is no address ("unknown", or empty): `address` is the proxy's that wrote it
-    too_many,  // more than 32 trusted proxies follow each other: whoever forged that is to be refused, not believed
+    hidden,    // an element is no address ("unknown", or empty): `address` is that of the proxy that wrote it
+    too_many,  // more than 32 trusted proxies in a row: a forgery, to be refused
   };
   base::Address address;
   Hops hops = Hops::told;
 };
 
-// The peer itself unless it is trusted; else the last address in X-Forwarded-For that is not a trusted proxy's. The
-// elements before that come from unknown writers. The port of an address from the field is 0.
+// The peer, unless it is trusted; else the last address in X-Forwarded-For that is not a trusted proxy's. Elements
+// before that come from unknown writers. An address from the field has port 0.
 ClientAddress client_address(const base::Address& peer, const HeaderSource& headers, const AddressSet& trusted);
 
 }  // namespace ebb::routes

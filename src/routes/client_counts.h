@@ -1,5 +1,5 @@
-// How many connections each client has open. A worker owns one per listener that limits them. An entry exists only
-// while its client has a connection, so that the limit of all connections bounds the table.
+// How many connections each client has open. A worker owns one table per listener with such a limit. An entry exists
+// only while its client has a connection, so the limit of all connections bounds the table.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ class ClientCounts {
  public:
   explicit ClientCounts(std::uint64_t seed) : counts_(0, Hash{seed}) {}
 
-  // False, and nothing is counted, if the client has `limit` connections already.
+  // False, without counting, if the client already has `limit` connections.
   bool enter(const base::Address& client, std::uint32_t limit) {
     const auto [entry, fresh] = counts_.try_emplace(ClientNetwork::of(client), 0u);
     if (entry->second >= limit) {
@@ -26,7 +26,7 @@ class ClientCounts {
     entry->second += 1;
     return true;
   }
-  // Of a connection that entered.
+  // For a connection that entered.
   void leave(const base::Address& client) {
     const auto entry = counts_.find(ClientNetwork::of(client));
     EBB_ASSERT(entry != counts_.end());

@@ -1,5 +1,5 @@
-// A client, as limits count it: an IPv4 address (also one mapped into IPv6), or the /64 of an IPv6 address, because the
-// owner of one address has the whole /64.
+// A client as limits count it: an IPv4 address (also if mapped into IPv6), or the /64 of an IPv6 address, because the
+// owner of one such address usually has the whole /64.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ struct ClientNetwork {
   bool v6 = false;
 
   static ClientNetwork of(const base::Address& client);
-  // The seed keeps clients from choosing addresses that meet in one place of a table.
+  // The seed prevents clients from choosing addresses that collide in a table.
   std::uint64_t hash(std::uint64_t seed) const { return base::Rng(base::Rng(seed ^ bits).next() ^ v6).next(); }
   friend bool operator==(const ClientNetwork&, const ClientNetwork&) = default;
 };

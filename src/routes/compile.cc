@@ -1,4 +1,4 @@
-// From a model that is known to be valid to a snapshot.
+// Turns a valid model into a snapshot.
 #include "base/stable_hash.h"
 #include "routes/snapshot.h"
 #include "routes/validate.h"

@@ -8,7 +8,7 @@ namespace ebb::routes {
 
 namespace {
 
-// A name without "=" has the empty value, as in a form (WHATWG URL, section 5.1).
+// A parameter without "=" has the empty value, as in a form (WHATWG URL, section 5.1).
 std::optional<std::string_view> first_parameter(std::string_view query, std::string_view name) {
   while (!query.empty()) {
     const std::size_t end = std::min(query.find('&'), query.size());

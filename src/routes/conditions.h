@@ -22,7 +22,7 @@ class Conditions {
   // of that name, as the Gateway API recommends. Both are compared as they were sent, without decoding.
   bool hold(const RequestFacts& request) const;
 
-  // More comes first: the order that the Gateway API defines behind that of paths.
+  // The greater rank is tried first: the Gateway API's order among routes with equal paths.
   using Rank = std::tuple<bool, bool, std::size_t, std::size_t>;
   static Rank rank(const ConditionsModel& model) {
     return {!model.listeners.empty(), !model.methods.empty(), model.headers.size(), model.query.size()};
@@ -33,7 +33,7 @@ class Conditions {
     std::string name;
     TextKind kind;
     std::string_view text;
-    const Regex* regex;  // of kind regex
+    const Regex* regex;  // for conditions of kind regex
 
     bool holds(std::string_view value) const;
   };

@@ -20,8 +20,8 @@ std::string joined(std::span<const std::string> words) {
 
 bool has_star(std::span<const std::string> words) { return std::ranges::find(words, "*") != words.end(); }
 
-// "https://*.example.com" fits "https://a.example.com" and "https://b.a.example.com". Origins are serialised in lower
-// case and without the default port, so that octets can be compared (RFC 6454 section 6.2).
+// "https://*.example.com" matches "https://a.example.com" and "https://b.a.example.com". Origins are serialised in
+// lower case and without the default port, so comparing octets is enough (RFC 6454 section 6.2).
 bool fits(std::string_view pattern, std::string_view origin) {
   const std::size_t star = pattern.find('*');
   if (star == std::string_view::npos) return pattern == origin;
@@ -30,7 +30,7 @@ bool fits(std::string_view pattern, std::string_view origin) {
   if (origin.size() <= before.size() + behind.size() || !origin.starts_with(before) || !origin.ends_with(behind)) {
     return false;
   }
-  // The star stands for labels of a name, never for the end of another host and the rest of a text.
+  // The star matches labels only, never the end of another host plus further text.
   const std::string_view labels = origin.substr(before.size(), origin.size() - before.size() - behind.size());
   return std::ranges::all_of(labels, [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.';
@@ -54,7 +54,7 @@ CorsAnswer Cors::answer(const CorsRequest& request) const {
   CorsAnswer answer;
   FieldEdits& response = answer.response;
   response.dropped.assign(std::begin(response_fields), std::end(response_fields));
-  // A cache must not give one origin's answer to another, nor the answer of a request without Origin to one with it.
+  // A cache must neither give one origin's answer to another origin, nor mix answers with and without Origin.
   if (!any_origin_) response.appended.push_back({"Vary", "Origin"});
   if (!request.origin) return answer;
   answer.preflight = request.method == "OPTIONS" && request.requested_method;
@@ -70,7 +70,7 @@ CorsAnswer Cors::answer(const CorsRequest& request) const {
   return answer;
 }
 
-// With credentials a browser takes "*" for a name (Fetch, section 3.2.5): what was asked for is said back instead.
+// With credentials a browser takes "*" as a literal name (Fetch, section 3.2.5): echo the requested names instead.
 void Cors::permit_preflight(const CorsRequest& request, FieldEdits& response) const {
   const auto permission = [this](std::span<const std::string> permitted, const std::string& text,
                                  std::optional<std::string_view> requested) {

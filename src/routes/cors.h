@@ -1,5 +1,5 @@
 // Cross-origin requests (WHATWG Fetch, section 3.2): whether the router answers a preflight itself, and which fields
-// the response gets. The browser enforces; a refused origin is one that gets no permission.
+// the response gets. The browser enforces: a refused origin simply gets no permission.
 #pragma once
 
 #include <optional>
@@ -19,8 +19,8 @@ struct CorsRequest {
 };
 
 struct CorsAnswer {
-  bool preflight = false;  // the router answers with 204 and these fields; no backend is asked
-  FieldEdits response;     // what the backend says about origins is replaced: the route has the word
+  bool preflight = false;  // the router answers 204 with these fields; no backend gets the request
+  FieldEdits response;     // replaces the backend's CORS fields: the route's settings win
 };
 
 class Cors {
@@ -41,7 +41,7 @@ class Cors {
   std::string expose_;
 };
 
-// The text of Strict-Transport-Security (RFC 6797 section 6.1). To be sent over TLS only (section 7.2).
+// The value of Strict-Transport-Security (RFC 6797 section 6.1). Send over TLS only (section 7.2).
 std::string hsts_value(const HstsModel& hsts);
 
 }  // namespace ebb::routes

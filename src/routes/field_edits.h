@@ -1,5 +1,4 @@
-// Changes of header fields in the form in which a head is written: some of the fields that came are left out, some
-// are appended.
+// Edits of header fields, in the form in which a head is written: names to drop and fields to append.
 #pragma once
 
 #include <string>
@@ -18,7 +17,7 @@ struct FieldEdits {
 
   bool empty() const { return dropped.empty() && appended.empty(); }
   bool drops(std::string_view name) const;
-  // As if the later edits were made on what these leave.
+  // Combines: `later` applies to the result of these edits.
   void then(const FieldEdits& later);
 };
 

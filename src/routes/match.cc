@@ -1,11 +1,11 @@
-// Which route serves a request. Look-ups are by hash: one for the exact host, one per label for wildcards, one per
-// path segment; their number depends on the request and on the longest prefix, never on how many routes there are.
-// Expressions are tried one after the other, but only those of the request's host.
+// Finds the route of a request. Look-ups are by hash: one for the exact host, one per label for wildcards, one per path
+// segment. Their number depends on the request and the longest prefix, never on the number of routes. Expressions are
+// tried in turn, but only those of the request's host.
 //
 // Precedence is that of the Gateway API's HTTPRoute. Host specificity comes first: exact, then wildcards from the
 // longest suffix, then any host. Then the path: exact, expression (whose rank the API leaves open), longest prefix.
-// Then the conditions, in the order of Conditions::rank, then the order of the routes. A host or path none of whose
-// routes hold does not end the search: the next less specific one is asked.
+// Then conditions, in the order of Conditions::rank, then the order of routes. If no route of a host or path satisfies
+// its conditions, the search goes on with the next less specific host or path.
 #include "routes/normalise.h"
 #include "routes/route_table.h"
 #include "routes/snapshot.h"
@@ -14,15 +14,15 @@ namespace ebb::routes {
 
 namespace {
 
-// Asks for each key under which a host may stand in the tables, until the answer is a route.
+// Calls `ask` for each key that may hold the host, until it returns a route.
 template <class Ask>
 std::uint32_t from_most_specific(std::string_view host, std::size_t longest_wildcard, Ask ask) {
-  // A name that begins with a dot is not one; it must not be taken for the key of a wildcard.
+  // A name that begins with a dot is invalid and must not match the key of a wildcard.
   if (!host.empty() && host.front() != '.') {
     if (const std::uint32_t route = ask(host); route != RouteTable::none) return route;
   }
   if (!host.starts_with('[')) {
-    // From the second label on: a wildcard stands for at least one label, so never for the bare domain.
+    // From the second label on: a wildcard needs at least one label, so it never matches the bare domain.
     for (std::size_t dot = host.find('.', 1); dot != std::string_view::npos; dot = host.find('.', dot + 1)) {
       if (host.size() - dot > longest_wildcard) continue;
       if (const std::uint32_t route = ask(host.substr(dot)); route != RouteTable::none) return route;
@@ -43,9 +43,9 @@ std::uint32_t RouteTable::match(const RequestFacts& request) const {
   });
 }
 
-// The most specific host wins, whether its TLS is passed through or ends here: an exact one that ends here takes its
-// name from a wildcard that is passed through. Of equal hosts the one that is passed through wins, since the other may
-// be there for plain connections. A listener without certificates ends nothing.
+// The most specific host wins, with passthrough or TLS termination: an exact terminating host beats a passthrough
+// wildcard. Of equal hosts passthrough wins, since the other route may be for plain connections. A listener without
+// certificates terminates no TLS.
 std::uint32_t RouteTable::match_server_name(std::string_view name, std::string_view listener) const {
   constexpr std::uint32_t ends_here = none - 1;
   HostBuffer buffer;
@@ -89,7 +89,7 @@ std::uint32_t RouteTable::match_path(std::uint32_t number, std::string_view path
   const auto look_up_prefix = [&](std::string_view prefix) {
     return look_up(scope_of(number, PathKind::prefix), prefix, request);
   };
-  // A prefix ends where a segment ends: at the end of the path or before a slash. The longest is tried first.
+  // A prefix ends at a segment's end: the end of the path, or before a slash. Longest first.
   if (path.size() <= host.longest_prefix) {
     if (const std::uint32_t route = look_up_prefix(path); route != none) return route;
   }

@@ -11,7 +11,7 @@ namespace {
 
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c; }
 
-// `text` is what stands between the brackets. Two spellings of one address must find the same route.
+// `text` is the part between the brackets. Two spellings of one address must find the same route.
 std::string_view canonical_ipv6(std::string_view text, HostBuffer& buffer) {
   char terminated[INET6_ADDRSTRLEN];
   if (text.size() >= sizeof(terminated)) return {};

@@ -15,7 +15,7 @@ std::string_view with_one_slash(std::string_view path) {
   return path;
 }
 
-// "[::1]:80" is "[::1]".
+// "[::1]:80" becomes "[::1]".
 std::string_view without_port(std::string_view authority) {
   const std::size_t bracket = authority.find(']');
   const std::size_t from = bracket == std::string_view::npos ? 0 : bracket;
@@ -29,7 +29,7 @@ std::string_view behind_prefix(std::string_view matched, std::string_view path) 
 }
 
 std::string changed_path(const PathChangeModel& change, std::string_view matched, std::string_view path) {
-  // "*" of OPTIONS names no path, so that there is nothing to change.
+  // "*" of OPTIONS is not a path; leave it unchanged.
   if (!path.starts_with('/')) return std::string(path);
   const std::string_view before_query = without_query(path);
   const std::string_view query = path.substr(before_query.size());
@@ -47,8 +47,8 @@ std::string changed_path(const PathChangeModel& change, std::string_view matched
 std::string location(const RedirectModel& redirect, std::string_view matched, const RequestPlace& place) {
   const std::string path = changed_path(redirect.change, matched, place.path);
   const std::string_view host = redirect.host.empty() ? without_port(place.authority) : redirect.host;
-  // Of an HTTP/1.0 request without Host: a reference that is relative to where the client thinks it is.
-  // Two slashes would begin the name of another one.
+  // An HTTP/1.0 request without Host gets a relative reference. A path with two leading slashes would be read as a
+  // host.
   if (host.empty()) return std::string(with_one_slash(path));
   const std::string_view scheme = redirect.scheme.empty() ? place.scheme : redirect.scheme;
   std::uint32_t port = redirect.port;

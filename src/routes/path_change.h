@@ -1,4 +1,4 @@
-// Redirects and rewrites: the text that goes to the client in Location, or to the backend as its path.
+// Redirects and rewrites: the value of Location, or the path for the backend.
 #pragma once
 
 #include <cstdint>
@@ -9,14 +9,14 @@
 
 namespace ebb::routes {
 
-// What follows the prefix of a route, with the query: empty, or from a slash on. The path begins with the prefix.
+// What follows the route's prefix, with the query: empty, or beginning with a slash. `path` begins with the prefix.
 std::string_view behind_prefix(std::string_view matched, std::string_view path);
 
-// The path with the query of `path`, changed. `matched` is the prefix of the route; the result begins with one slash
-// and has none doubled where the prefix met the rest.
+// The changed path, with the query of `path`. `matched` is the route's prefix; the result begins with one slash and has
+// no double slash where prefix and rest meet.
 std::string changed_path(const PathChangeModel& change, std::string_view matched, std::string_view path);
 
-// Where a request came in.
+// The origin and path of a request.
 struct RequestPlace {
   std::string_view scheme;
   std::string_view authority;
@@ -24,8 +24,8 @@ struct RequestPlace {
   std::uint16_t port = 0;  // of the listener
 };
 
-// The value of Location, by the rules of the Gateway API: a given scheme brings its well-known port, without one the
-// listener's port is kept, and a port that the scheme implies is not written.
+// The value of Location, by the Gateway API's rules. A given scheme implies its well-known port; without a scheme the
+// listener's port stays. A port that the scheme implies is omitted.
 std::string location(const RedirectModel& redirect, std::string_view matched, const RequestPlace& place);
 
 }  // namespace ebb::routes

@@ -24,12 +24,12 @@ const Route* match_as(const Snapshot& snapshot, RequestFacts request, std::strin
 
 bool has_own_mode(const Route* route) { return route != nullptr && route->model.paths.has_value(); }
 
-// Whoever configures exactly this path, with "%2F" or ";" in it, knows how its endpoint reads it.
+// A route with exactly this path, with "%2F" or ";" in it: its author knows how the endpoint reads it.
 bool is_configured_oddly(const Route& route) {
   return route.model.path.kind == PathKind::exact && !has_one_spelling(route.model.path.text);
 }
 
-// A reading that leads to no route at all would be an exposure too: "only /public is served" is an access rule.
+// A reading without any route would be an exposure too: "only /public is served" is an access rule.
 bool readings_agree(const Snapshot& snapshot, const RequestFacts& request, std::string_view path, const Route* chosen) {
   if (chosen == nullptr || is_configured_oddly(*chosen)) return true;
   if (snapshot.all_paths_open(request.authority, *chosen)) return true;
@@ -40,15 +40,15 @@ bool readings_agree(const Snapshot& snapshot, const RequestFacts& request, std::
   });
 }
 
-// A rewrite puts what follows the route's prefix behind another one. A reading that climbs out of that has left what
-// the route gives access to, and leads elsewhere at the endpoint than it would here.
+// A rewrite puts the rest of the path behind another prefix. A reading that climbs out of that prefix leaves what the
+// route gives access to, and reaches another place at the endpoint.
 bool stays_in_rewrite(const Route* route, std::string_view path) {
   if (route == nullptr || route->policy == nullptr) return true;
   const std::optional<RewriteModel>& rewrite = route->policy->model.rewrite;
   return !rewrite || !rewrite->change.prefix || stays_below_root(behind_prefix(route->model.path.text, path));
 }
 
-// What a path is to us: as bytes, and in normal form.
+// The two spellings of a path: as bytes, and in normal form.
 struct Spellings {
   const RequestFacts& request;
   const Route* as_sent;
@@ -65,15 +65,15 @@ PathChoice choose_normal_form(const Snapshot& snapshot, const Spellings& path) {
   return {.route = path.by_normal_form, .path = same ? path.request.path : path.normal_form, .ambiguous = !clear};
 }
 
-// Of two routes, one that has a mode of its own is not to be reached by a spelling that leads to the other.
+// A route with its own mode must not be reached by a spelling that leads to another route.
 PathChoice choose_as_sent(const Spellings& path) {
   const bool conflict =
       path.as_sent != path.by_normal_form && (has_own_mode(path.as_sent) || has_own_mode(path.by_normal_form));
   return {.route = path.as_sent, .path = path.request.path, .ambiguous = conflict};
 }
 
-// As it was sent, as long as no reading leads around a route or out of its rewrite. The normal form is the reading that
-// is equal by the standard: where it matters, it is what counts.
+// As sent, unless some reading bypasses a route or escapes its rewrite. The normal form is equivalent by the standard:
+// where readings differ, it decides.
 PathChoice choose_guarded(const Snapshot& snapshot, const Spellings& path) {
   const Route* other = path.by_normal_form;
   const bool harmless = other == path.as_sent || (other != nullptr && !other->guards);
@@ -83,8 +83,7 @@ PathChoice choose_guarded(const Snapshot& snapshot, const Spellings& path) {
           .ambiguous = !readings_agree(snapshot, path.request, path.request.path, path.as_sent)};
 }
 
-// By its bytes the path is that of a route with a mode of its own, which the normal form leaves: the mode of that
-// route.
+// The mode of the route that the raw path matches, if that route has its own mode and the normal form leads elsewhere.
 std::optional<PathMode> mode_of_route_left(const Spellings& path) {
   if (path.as_sent == path.by_normal_form || !has_own_mode(path.as_sent)) return std::nullopt;
   return path.as_sent->model.paths;
@@ -97,7 +96,7 @@ PathChoice choose_odd_path(const Snapshot& snapshot, const RequestFacts& request
   const Spellings path{request, as_sent, normal, text, normal ? match_as(snapshot, request, text) : as_sent};
   if (has_own_mode(path.by_normal_form)) mode = path.by_normal_form->model.paths;
   if (const std::optional<PathMode> left = mode_of_route_left(path); left && !is_strict(request.path)) {
-    // The stricter of the two modes counts.
+    // The stricter of the two modes applies.
     if (*left == PathMode::refuse) return {.ambiguous = true};
     const bool lenient = !mode || (*mode == PathMode::as_is && !has_own_mode(path.by_normal_form));
     if (*left == PathMode::normalise && lenient) mode = left;

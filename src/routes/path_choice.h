@@ -1,4 +1,5 @@
-// The one decision about a request's path: which spelling counts, which route that is, and what the endpoint gets.
+// The one decision about a request's path: which spelling counts, which route that is, and which path the endpoint
+// gets.
 //
 // Before: path_form, path_readings. Next: the route's policy.
 #pragma once
@@ -12,12 +13,12 @@
 namespace ebb::routes {
 
 struct PathChoice {
-  const Route* route = nullptr;  // null: none serves it
-  std::string_view path;         // what was matched and goes on, with the query: the request's own, or `text`
-  bool ambiguous = false;        // to be refused
+  const Route* route = nullptr;  // null: no route
+  std::string_view path;         // the path matched and forwarded, with the query: the request's own, or `text`
+  bool ambiguous = false;        // refuse the request
 };
 
-// `mode` is the listener's. `text` has room for another spelling; it is touched only if there is one.
+// `mode` is the listener's. `text` is storage for another spelling; it changes only if there is one.
 PathChoice choose_path(const Snapshot& snapshot, const RequestFacts& request, std::optional<PathMode> mode,
                        std::string& text);
 

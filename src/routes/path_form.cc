@@ -9,10 +9,11 @@ namespace ebb::routes {
 
 namespace {
 
-// Of what a path may hold besides (RFC 3986 section 3.3); "+" is a blank to some and ";" begins a parameter.
+// Further characters that a path may hold (RFC 3986 section 3.3). Excludes "+", which some read as a blank, and ";",
+// which begins a parameter.
 constexpr bool stands_for_itself(char c) { return is_unreserved(c) || std::string_view("!$&'()*,=:@").contains(c); }
 
-// Decodes the triplets for which `wanted` holds and writes the others in capitals. False: one is malformed, or NUL.
+// Decodes the triplets for which `wanted` holds; writes the others in capitals. False: a triplet is malformed, or NUL.
 template <class Wanted>
 bool decode(std::string_view text, std::string& out, Wanted wanted) {
   out.clear();

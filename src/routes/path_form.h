@@ -1,6 +1,6 @@
-// The spelling of paths. Two programs that read one path differently are how an access rule is walked around: the
-// router takes it for one route, the endpoint serves another. So a path that has several spellings gets one before it
-// is matched; path_readings.h has the ways in which it still can be read.
+// The spelling of paths. Two programs that read one path differently let a client bypass an access rule: the router
+// matches one route, the endpoint serves another path. The router therefore normalises a path before matching.
+// path_readings.h lists the remaining ambiguities.
 //
 // Before: wire/h1_head. Next: path_readings, path_choice. The rules are in docs/decisions.
 #pragma once
@@ -12,19 +12,18 @@
 
 namespace ebb::routes {
 
-// Whether the path, up to its query, has one spelling only. Nearly all do, and cost one look at each byte.
+// Whether the path, up to its query, has only one spelling. Nearly all paths do, and cost one look at each byte.
 bool has_one_spelling(std::string_view path);
 
 // The normal form (RFC 3986 section 6.2.2): triplets of unreserved characters decoded, hexadecimal digits in capitals,
-// dot segments removed. Several slashes stay. False: it has none, because a triplet is malformed or stands for NUL, or
-// because there is a backslash. The query stays as it is.
+// dot segments removed. Repeated slashes and the query stay. False if a triplet is malformed or stands for NUL, or if
+// there is a backslash: such a path has no normal form.
 bool normalise_path(std::string_view path, std::string& out);
 
-// What PathMode::refuse takes: the normal form, without anything that some programs read differently.
+// What PathMode::refuse accepts: the normal form, without anything that programs read differently.
 bool is_strict(std::string_view path);
 
-// Whether a configured path is one that requests can have once they are in normal form; else `wanted` is how to write
-// it.
+// Whether requests in normal form can have this configured path; if not, `wanted` is the right spelling.
 bool is_configured_form(std::string_view path, std::string& wanted);
 
 }  // namespace ebb::routes

@@ -12,22 +12,22 @@ namespace ebb::routes {
 
 namespace {
 
-// The work that one path may cause. Paths that are meant well have a handful of readings; a client that has learned
-// how to ask for many must not keep a worker from its other clients.
+// Bounds the work for one path. Honest paths have a handful of readings; a hostile path must not keep a worker from its
+// other clients.
 constexpr std::size_t readings_max = 32;
 constexpr std::size_t reading_bytes_max = std::size_t{4} << 10;  // besides the path itself
 
-// A path on its way through a program.
+// A path during its transformations.
 struct Text {
   std::string path;
-  // It has a "%" that was "%25": what looks like a triplet may be one still, or stand for itself.
+  // Contains a "%" that was "%25": what looks like a triplet may still be one, or may be literal.
   bool has_decoded_percent = false;
 
   bool operator==(const Text&) const = default;
 };
 
-// Decodes the triplets for which `wanted` holds and writes the others in capitals. A percent sign that begins no
-// triplet stands for itself to those who do not refuse it.
+// Decodes the triplets for which `wanted` holds; writes the others in capitals. A percent sign that begins no triplet
+// is literal for programs that do not refuse it.
 template <class Wanted>
 void decode(const Text& text, Wanted wanted, Text& out) {
   const std::string_view path = text.path;
@@ -82,7 +82,7 @@ void merge_slashes(std::string_view text, std::string& out) {
   }
 }
 
-// As paths are matched: what cannot stand in a path is a triplet again.
+// The form that match() takes: characters that cannot stand in a path become triplets again.
 void write_matched_form(std::string_view text, bool keeps_triplets, std::string& out) {
   out.resize_and_overwrite(text.size() * triplet_size, [&](char* begin, std::size_t) {
     char* to = begin;
@@ -99,7 +99,7 @@ void write_matched_form(std::string_view text, bool keeps_triplets, std::string&
   });
 }
 
-// All texts that habits make of one, each once. It ends because there are no more, or too many.
+// All texts that the habits make of a path, without duplicates. Ends when there are no more, or too many.
 class Texts {
  public:
   explicit Texts(std::string_view path) {
@@ -155,8 +155,8 @@ class Texts {
     }
   }
 
-  // Whether slashes are decoded with the rest matters, since they part segments. Whether ";", "?" and backslashes are
-  // does not: those who do not know them by their meaning leave them alone.
+  // Decoding slashes matters, since they separate segments. Decoding ";", "?" and backslashes does not: programs that
+  // give them no meaning leave them alone.
   void apply_decodings(const Text& text) {
     add_decoded(text, [](char) { return true; });
     add_decoded(text, [](char c) { return c != '/'; });
@@ -170,7 +170,7 @@ class Texts {
     add();
   }
 
-  // Takes `made_`, unless there is such a text already.
+  // Adds `made_` unless the same text exists.
   void add() {
     if (too_many() || std::ranges::find(found_, made_) != found_.end()) return;
     bytes_ += made_.path.size();
@@ -179,8 +179,8 @@ class Texts {
 
   bool too_many() const { return found_.size() > readings_max || bytes_ > bytes_max_; }
 
-  std::deque<Text> found_;  // in the order in which they are looked at; they stay where they are
-  Text made_;               // the one that is being made
+  std::deque<Text> found_;  // in the order of processing; elements do not move
+  Text made_;               // the text being built
   std::size_t bytes_ = 0;
   std::size_t bytes_max_ = 0;
 };

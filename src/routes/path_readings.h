@@ -13,12 +13,12 @@
 
 namespace ebb::routes {
 
-// Gives the path and its other readings, each in the form in which paths are matched, with the query. Ends with the
-// first for which `agrees` is false; false then, and if there are too many to look at.
+// Calls `agrees` with the path and its other readings, in the form that match() takes, with the query. Stops and
+// returns false at the first refusal, or if there are too many readings.
 bool every_reading(std::string_view path, const std::function<bool(std::string_view reading)>& agrees);
 
-// Whether none of these readings climbs above the root by "..". Of a path that is put behind another one this says
-// whether it stays there. False too if there are too many to look at.
+// Whether no reading climbs above the root by "..". For a path appended to another prefix: whether it stays below that
+// prefix. False if there are too many readings.
 bool stays_below_root(std::string_view path);
 
 }  // namespace ebb::routes

@@ -1,5 +1,4 @@
-// The parts of which spellings of a path are made: triplets ("%2F") and dot segments. Used by path_form and
-// path_readings.
+// Elements of path spellings: triplets ("%2F") and dot segments. For path_form and path_readings.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +21,7 @@ constexpr int hexadecimal(char c) {
   return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
 }
 
-// The byte that the triplet at `at` stands for; -1: it is none.
+// The byte that the triplet at `at` encodes; -1 if there is no triplet.
 constexpr int triplet(std::string_view text, std::size_t at) {
   if (text[at] != '%' || at + 2 >= text.size()) return -1;
   const int high = hexadecimal(text[at + 1]);
@@ -30,7 +29,7 @@ constexpr int triplet(std::string_view text, std::size_t at) {
   return high < 0 || low < 0 ? -1 : high * 16 + low;
 }
 
-// In capitals; the end of what was written.
+// In capitals; returns the end of the written text.
 constexpr char* write_triplet(char* to, char byte) {
   constexpr std::string_view digits = "0123456789ABCDEF";
   const auto value = static_cast<unsigned char>(byte);

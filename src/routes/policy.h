@@ -1,4 +1,4 @@
-// A PolicyModel made ready for requests. Routes without one, the most by far, have none of this.
+// A PolicyModel prepared for requests. Most routes have none.
 #pragma once
 
 #include <cstdint>
@@ -20,20 +20,20 @@ struct Mirror {
   std::uint32_t backend = 0;  // index into Snapshot::backends
   std::uint32_t percent = 100;
 
-  // `number` is random or counted, as for pick().
+  // `number` is random or a counter, as for pick().
   bool wants(std::uint64_t number) const { return number % 100 < percent; }
 };
 
-// Which configuration a router runs, as it tells the probes of the canary.
+// Identifies a router's configuration, for the canary's probes.
 struct ConfigurationMark {
-  std::string generation;  // counted by each process
+  std::string generation;  // counted per process
   std::string digest;      // Model::digest
 };
 
 struct Policy {
   using BackendIndex = std::function<std::uint32_t(std::string_view name)>;
 
-  // The model is valid and outlives this, and so does the mark.
+  // The model is valid; model and mark outlive this.
   Policy(const PolicyModel& model, const BackendIndex& backend_index, const ConfigurationMark* mark = nullptr);
 
   const PolicyModel& model;
@@ -42,11 +42,11 @@ struct Policy {
   AddressFilter addresses;
   std::vector<Mirror> mirrors;
   std::optional<Cors> cors;
-  std::string hsts;                         // value of Strict-Transport-Security, for TLS only; "": none
-  const ConfigurationMark* mark = nullptr;  // of the snapshot, for the probes of the canary; null: not its route
+  std::string hsts;                         // Strict-Transport-Security, for TLS only; "": none
+  const ConfigurationMark* mark = nullptr;  // of the snapshot, for the canary's probes; null: not the canary's route
 };
 
-// The body for an error of the router's own: one for exactly that status before one for its class; or nullptr.
+// The body for an error of the router's own, or nullptr. An exact status wins over its class.
 const ErrorBodyModel* error_body(std::span<const ErrorBodyModel> bodies, std::uint16_t status);
 
 }  // namespace ebb::routes

@@ -22,7 +22,7 @@ struct FieldModel {
   std::string value;
 };
 
-// Field names are equal in any case. `set` replaces what is there, `add` leaves it and appends.
+// Field names are case-insensitive. `set` replaces a field, `add` appends to it.
 struct HeaderEditsModel {
   std::vector<FieldModel> set;
   std::vector<FieldModel> add;
@@ -31,15 +31,15 @@ struct HeaderEditsModel {
 
 // At most one of the two.
 struct PathChangeModel {
-  std::optional<std::string> path;    // instead of the whole path
-  std::optional<std::string> prefix;  // instead of the prefix that the route matched
+  std::optional<std::string> path;    // replaces the whole path
+  std::optional<std::string> prefix;  // replaces the prefix that the route matched
 };
 
 struct RedirectModel {
   std::uint32_t status = 302;
   std::string scheme;      // "": the request's
   std::string host;        // "": the request's
-  std::uint32_t port = 0;  // 0: that of the scheme if one is given, else the listener's
+  std::uint32_t port = 0;  // 0: the scheme's if a scheme is given, else the listener's
   PathChangeModel change;
 };
 
@@ -73,13 +73,13 @@ struct RateLimitModel {
   std::uint32_t burst = 0;     // 0: as many as `requests`
 };
 
-// A status, or a class of them: 500 to 599.
+// A status, or a class of statuses: 500 to 599.
 struct StatusRange {
   std::uint16_t first = 0;
   std::uint16_t last = 0;
 };
 
-// A text that was read from a file when the provider saw its name. Shared by all who name it.
+// A text that the provider read from a file. Shared by all routes that name the file.
 struct TextFile {
   std::string path;
   std::shared_ptr<const std::string> content;
@@ -97,17 +97,17 @@ struct ErrorBodyModel {
 
 // How the router sets Forwarded and X-Forwarded-*, which name the client.
 enum class ForwardedMode : std::uint8_t {
-  append,   // behind what the request brought
-  replace,  // what the request brought is dropped
-  if_none,  // only if the request brought none
-  never,    // the request's own pass unchanged
+  append,   // after the request's own fields
+  replace,  // drop the request's own fields
+  if_none,  // only if the request has none
+  never,    // pass the request's own fields unchanged
 };
 
 // How the router treats a path with more than one spelling. path_form.h has the rules.
 enum class PathMode : std::uint8_t {
-  normalise,  // one spelling is made of it; what still can be read in two ways must not lead around a route
-  refuse,     // only the one spelling is served
-  as_is,      // as it was sent
+  normalise,  // normalise; a path that is still ambiguous must not bypass a route
+  refuse,     // accept only paths in normal form
+  as_is,      // as sent
 };
 
 enum class Coding : std::uint8_t { gzip, brotli, zstd };
@@ -116,10 +116,10 @@ struct CompressionModel {
   std::vector<std::string> types = {"text/html", "text/css", "text/plain", "application/javascript",
                                     "application/json"};
   std::uint32_t min_bytes = 1024;
-  std::vector<Coding> codings = {Coding::zstd, Coding::brotli, Coding::gzip};  // the first that the client takes
+  std::vector<Coding> codings = {Coding::zstd, Coding::brotli, Coding::gzip};  // in order of preference
 };
 
-// Zero: not set, so that the backend's or the global one holds.
+// Zero: not set; the backend's or the global value applies.
 struct RouteTimeouts {
   Duration request{};      // from the head of the request to the end of the response
   Duration attempt{};      // the same for one attempt at one endpoint
@@ -149,11 +149,11 @@ struct PolicyModel {
 struct PolicyOption {
   const char* key;
   bool given;
-  bool guards = false;  // a spelling of the path that leads to another route must not escape it (path_choice.h)
-  bool opens = true;    // needs more than the server name and the client's address: not with passthrough
+  bool guards = false;  // no other spelling of a path may bypass this route (path_choice.h)
+  bool opens = true;    // needs decrypted traffic, so it cannot work with passthrough
 };
 
-// All options of a policy. A new member does not compile until it is named here.
+// All options of a policy. A new member does not compile until it is listed here.
 inline auto options_of(const PolicyModel& policy) {
   const auto& [redirect, rewrite, request_headers, response_headers, mirrors, cors, hsts, allow, deny, rate_limit,
                body_bytes, timeouts, errors, forwarded, compression] = policy;

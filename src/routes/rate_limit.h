@@ -1,5 +1,5 @@
 // The rate of requests per client address. A worker owns one table for all its routes. Its memory is fixed from the
-// start, however many clients come.
+// start, whatever the number of clients.
 #pragma once
 
 #include <cstddef>
@@ -12,20 +12,19 @@
 
 namespace ebb::routes {
 
-// A token bucket that keeps nothing but the instant at which it is full again (the generic cell rate algorithm).
+// A token bucket that stores only the time when it is full again (the generic cell rate algorithm).
 class TokenBucket {
  public:
-  // How long until a token is there; zero: one was taken.
+  // Time until a token is available; zero: a token was taken.
   base::Duration take(const RateLimitModel& limit, base::Instant now);
   bool full(base::Instant now) const { return full_at_ <= now; }
 
  private:
-  base::Instant full_at_{};  // a bucket that nobody used is full
+  base::Instant full_at_{};  // an unused bucket is full
 };
 
-// Buckets by route and client (client_network.h says what one client is). Sets of eight slots; a full set gives up the
-// bucket that was used least recently, so that in the worst case a client gets a full bucket too early, never a refusal
-// that is another's.
+// Buckets by route and client (client_network.h defines a client). Sets of eight slots; a full set evicts the least
+// recently used bucket. At worst a client gets a full bucket too early, never a refusal because of another client.
 class RateTable {
  public:
   // `slots` is rounded up to a power of two.
@@ -49,7 +48,7 @@ class RateTable {
   std::uint64_t seed_;
 };
 
-// The value of Retry-After (RFC 9110 section 10.2.3): whole seconds, at least one.
+// The value of Retry-After (RFC 9110 section 10.2.3): whole seconds, at least 1.
 std::uint64_t retry_after_seconds(base::Duration wait);
 
 }  // namespace ebb::routes

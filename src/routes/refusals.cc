@@ -58,7 +58,7 @@ void Refusals::check_unique(const std::string& key, std::string_view kind, const
                             Seen& seen) {
   const auto [first, fresh] = seen.add(0, name, static_cast<std::uint32_t>(index));
   if (!fresh) {
-    refuse(key, quoted(name) + " is already the name of number " + std::to_string(first) + " of this list",
+    refuse(key, quoted(name) + " already names number " + std::to_string(first) + " of this list",
            "give each " + std::string(kind.substr(kind.find(' ') + 1)) + " a name of its own");
   }
 }

@@ -1,4 +1,4 @@
-// The remarks of the validation, and the checks that its parts share.
+// Collects the errors of validation; checks that several parts share.
 #pragma once
 
 #include <cstddef>
@@ -18,22 +18,22 @@ inline std::string indexed(std::string_view list, std::size_t index) {
 
 inline std::string quoted(std::string_view text) { return "\"" + std::string(text) + "\""; }
 
-// Backends by their names; of two with one name the first.
+// Backends by name; of duplicates, the first.
 using BackendsByName = std::unordered_map<std::string_view, const BackendModel*>;
 
 class Refusals {
  public:
-  // Names seen so far, each with the index of its first bearer.
+  // Names seen so far, each with the index of its first use.
   using Seen = TextIndex<std::uint32_t>;
 
   void refuse(std::string key, std::string reason, std::string remedy) {
     list_.push_back({std::move(key), std::move(reason), std::move(remedy), {}});
   }
-  // Null, and refused, if there is none of that name. `user` is "a route" or the like.
+  // Null, with a refusal, if no backend has that name. `user` is "a route" or the like.
   const BackendModel* check_backend(const std::string& key, std::string_view user, const std::string& name,
                                     const BackendsByName& backends);
   void check_timeout(const std::string& key, Duration value);
-  // As above, where zero is "not given".
+  // As above, where zero means "not given".
   void check_optional_timeout(const std::string& key, Duration value) {
     if (value != Duration::zero()) check_timeout(key, value);
   }

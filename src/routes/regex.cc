@@ -9,7 +9,7 @@ namespace ebb::routes {
 namespace {
 
 constexpr std::size_t pattern_bytes_max = 1024;
-// Of the program and its caches. RE2's own default, 8 MiB for each, is meant for a few expressions, not for thousands.
+// For the program and its caches. RE2's default, 8 MiB for each, is meant for a few expressions, not for thousands.
 constexpr std::int64_t memory_bytes_max = 1 << 20;
 
 re2::RE2::Options options() {

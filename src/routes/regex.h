@@ -1,5 +1,5 @@
-// Regular expressions in RE2's syntax, matched against a whole text. RE2 takes time that is linear in the text and
-// memory that is bounded, whatever the expression: a request cannot make one expensive.
+// Regular expressions in RE2's syntax, matched against a whole text. RE2 needs linear time and bounded memory for any
+// expression, so a request cannot make matching expensive.
 #pragma once
 
 #include <expected>
@@ -16,7 +16,7 @@ namespace ebb::routes {
 
 class Regex {
  public:
-  // The error is in RE2's own words.
+  // The error is RE2's message.
   static std::expected<Regex, std::string> compile(std::string_view pattern);
   Regex(Regex&&) noexcept;
   Regex& operator=(Regex&&) noexcept;
@@ -29,10 +29,10 @@ class Regex {
   std::unique_ptr<const re2::RE2> compiled_;
 };
 
-// The expressions of one snapshot, each compiled once however often it is used.
+// The expressions of one snapshot, each compiled once.
 class Regexes {
  public:
-  // Valid as long as this table. The pattern is one that compiles.
+  // Valid as long as this table. The pattern must compile.
   const Regex* get(const std::string& pattern);
 
  private:

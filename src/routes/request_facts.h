@@ -7,11 +7,11 @@
 
 namespace ebb::routes {
 
-// The header fields of a request, wherever its protocol keeps them.
+// The header fields of a request, in any protocol's storage.
 class HeaderSource {
  public:
   virtual ~HeaderSource() = default;
-  // The value of the field's line number `nth`, from 0; nothing if there are fewer. `name` is in lower case.
+  // The value of the field's line number `nth`, from 0; empty if there are fewer. `name` is in lower case.
   virtual std::optional<std::string_view> line(std::string_view name, std::size_t nth) const = 0;
   // How many lines the field has.
   virtual std::size_t lines(std::string_view name) const = 0;

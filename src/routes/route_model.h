@@ -15,19 +15,19 @@ enum class PathKind : std::uint8_t { prefix, exact, regex };
 
 struct PathModel {
   PathKind kind = PathKind::prefix;
-  std::string text;  // a prefix of whole segments, of which "" and "/" are every path; a path; an expression
+  std::string text;  // a prefix of whole segments ("" and "/" match every path), an exact path, or an expression
 };
 
 enum class TextKind : std::uint8_t { exact, regex, present };
 
-// Of a header field or of a query parameter.
+// For a header field or a query parameter.
 struct FieldCondition {
   std::string name;
   TextKind kind = TextKind::exact;
   std::string text;
 };
 
-// All must hold; of the listeners and methods, one must be the request's. An empty list asks nothing.
+// All must hold; one of the listeners and one of the methods must match. An empty list matches everything.
 struct ConditionsModel {
   std::vector<std::string> listeners;
   std::vector<std::string> methods;
@@ -37,23 +37,23 @@ struct ConditionsModel {
 
 struct ShareModel {
   std::string name;          // of a backend
-  std::uint32_t weight = 1;  // 0: only clients that are bound to it already
+  std::uint32_t weight = 1;  // 0: only clients already bound to it
   HeaderEditsModel request_headers;
   HeaderEditsModel response_headers;
 };
 
 enum class TlsMode : std::uint8_t {
-  edge,         // ends here; plain to the backend
-  reencrypt,    // ends here; TLS of its own to the backend
-  passthrough,  // does not end here: the backend has the certificate
+  edge,         // TLS termination; plain to the backend
+  reencrypt,    // TLS termination; a new TLS connection to the backend
+  passthrough,  // no termination: the backend has the certificate
 };
 
 struct RouteModel {
-  std::string name;  // for logs and metrics; made of host and path if not given
+  std::string name;  // for logs and metrics; default: made of host and path
   std::string host;  // "" or "*": every host; "*.example.com": any name below it
   PathModel path;
   std::string backend;             // or
-  std::vector<ShareModel> shares;  // several, or a redirect
+  std::vector<ShareModel> shares;  // several backends, or a redirect
   Duration timeout{};              // until the response begins; 0: the backend's
   std::optional<std::uint32_t> retries;
   TlsMode tls = TlsMode::edge;

@@ -78,7 +78,7 @@ RouteTable::Draft RouteTable::draft_of(const RouteModel& route, std::uint32_t in
   return {number, route.path.kind, path, rank, index};
 }
 
-// All drafts of one path, or all expressions of one host.
+// Adds all drafts of one path, or all expressions of one host.
 void RouteTable::add_path(std::span<const RouteModel> routes, std::span<const Draft> drafts) {
   const Draft& first = drafts.front();
   const bool by_regex = first.kind == PathKind::regex;

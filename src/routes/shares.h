@@ -1,4 +1,4 @@
-// A route whose requests are split over several backends by weight.
+// A route that splits requests over several backends by weight.
 #pragma once
 
 #include <cstdint>
@@ -12,12 +12,12 @@ namespace ebb::routes {
 struct Share {
   std::uint32_t backend = 0;  // index into Snapshot::backends
   std::uint32_t weight = 1;   // 0: never picked
-  FieldEdits request;         // those of the route and of the share
+  FieldEdits request;         // of the route and of the share
   FieldEdits response;
 };
 
-// The index of a share. Of any `sum of weights` consecutive numbers each share gets as many as its weight, so that
-// both a counter and a random number give the right parts. Nothing if all weights are 0.
+// Returns the index of a share. Of any `sum of weights` consecutive numbers each share gets as many as its weight, so a
+// counter and a random number both split correctly. Empty if all weights are 0.
 std::optional<std::size_t> pick(std::span<const Share> shares, std::uint64_t number);
 
 }  // namespace ebb::routes

@@ -1,4 +1,4 @@
-// Which texts are well-formed names, hosts, paths and header fields.
+// Checks the form of names, hosts, paths and header fields.
 #pragma once
 
 #include <cstddef>
@@ -8,20 +8,20 @@ namespace ebb::routes {
 
 inline constexpr std::size_t name_length_max = 253;
 
-// Names end up in log lines and metric labels: visible ASCII, nothing that needs escaping there.
+// Names appear in log lines and metric labels: visible ASCII that needs no escaping there.
 bool is_name(std::string_view text);
 bool is_any_host(std::string_view text);  // "" or "*"
-// A name or a literal address, without wildcard and port.
+// A name or a literal address, without wildcard or port.
 bool is_host(std::string_view text);
 // As is_host, or "*.example.com".
 bool is_host_pattern(std::string_view text);
-// From the root, without query and empty segments, made of the characters that RFC 3986 section 3.3 has for paths.
+// Absolute, without query and empty segments, made of the characters of a path (RFC 3986 section 3.3).
 bool is_path(std::string_view text);
-// As is_path, and a query may follow.
+// As is_path; a query may follow.
 bool is_target(std::string_view text);
-// RFC 9110 section 5.6.2: methods and names of fields.
+// RFC 9110 section 5.6.2: methods and field names.
 bool is_token(std::string_view text);
-// RFC 9110 section 5.5: no control characters besides the tab, no white space around it.
+// RFC 9110 section 5.5: no control characters but tab, no surrounding white space.
 bool is_field_value(std::string_view text);
 // "https://shop.example.com", "http://shop.example.com:8080", "https://*.example.com".
 bool is_origin_pattern(std::string_view text);

@@ -1,5 +1,5 @@
-// Texts to small values: one array with open addressing, and all texts side by side in one string. A look-up among a
-// hundred thousand touches two cache lines, where a map of nodes with strings touches five.
+// Maps texts to small values: one array with open addressing, all texts side by side in one string. A look-up among a
+// hundred thousand touches two cache lines; a map of nodes with strings touches five.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 
 namespace ebb::routes {
 
-// `scope` is a part of the key: a number that keeps the paths of one host apart from those of another.
+// `scope` is part of the key: a number that separates the paths of one host from another's.
 template <class Value>
 class TextIndex {
  public:
@@ -23,10 +23,10 @@ class TextIndex {
   }
 
   struct Added {
-    Value& value;  // until the next add
+    Value& value;  // valid until the next add
     bool fresh;
   };
-  // The value that is there, or this one.
+  // Returns the existing value, or adds this one.
   Added add(std::uint32_t scope, std::string_view text, Value value) {
     if ((count_ + 1) * 2 > slots_.size()) grow(std::max<std::size_t>(slots_.size() * 2, 8));
     EBB_ASSERT(texts_.size() + text.size() < free);
@@ -63,7 +63,7 @@ class TextIndex {
     return static_cast<std::uint32_t>(mixed >> 32);
   }
 
-  // Where the key is, or the free slot where it would be. At least half of the slots are free.
+  // The slot of the key, or the free slot for it. At least half of the slots are free.
   std::size_t place_of(std::uint32_t hash, std::uint32_t scope, std::string_view text) const {
     const std::size_t mask = slots_.size() - 1;
     for (std::size_t place = hash & mask;; place = (place + 1) & mask) {

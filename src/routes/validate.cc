@@ -1,5 +1,5 @@
-// The checks are those that need no file and no socket. Keys in refusals are paths into the model, spelled as in the
-// configuration file, so that a provider can say where in its source the value stands.
+// Checks that need no file and no socket. Keys in refusals are paths into the model, spelled as in the configuration
+// file, so that a provider can find the value in its source.
 #include "routes/validate.h"
 
 #include "routes/refusals.h"
@@ -22,7 +22,7 @@ void check_admin(const Model& model, Refusals& refusals) {
                     "give both `cert` and `key`, or none");
   }
   if (!admin.client_ca.empty() && admin.certificate.empty()) {
-    refusals.refuse("admin.tls.client_ca", "clients show certificates only where there is TLS",
+    refusals.refuse("admin.tls.client_ca", "client certificates need TLS",
                     "add `cert` and `key`, or remove `client_ca`");
   }
   if (admin.self_drain.valid() && admin.self_drain == admin.bind) {
@@ -30,9 +30,10 @@ void check_admin(const Model& model, Refusals& refusals) {
   }
   if (!admin.bind.valid() || admin.bind.is_loopback()) return;
   if (!admin.token_file.empty() || !admin.client_ca.empty()) return;
-  refusals.refuse("admin",
-                  admin.bind.text() + " can be reached from other machines, and nobody would be asked who he is",
-                  "add token_file, or tls with client_ca; or use a loopback address such as 127.0.0.1:9901");
+  refusals.refuse(
+      "admin",
+      admin.bind.text() + " can be reached from other machines, and anyone could use it without authentication",
+      "add token_file, or tls with client_ca; or use a loopback address such as 127.0.0.1:9901");
 }
 
 void check_timeouts(const Timeouts& timeouts, Refusals& refusals) {
@@ -51,8 +52,7 @@ void check_limits(const Limits& limits, Refusals& refusals) {
                     "give 1KiB to 1MiB");
   }
   if (limits.target_bytes == 0 || limits.target_bytes > limits.head_bytes) {
-    refusals.refuse("limits.target_bytes",
-                    "the request target is a part of the head, so it can be neither empty nor longer",
+    refusals.refuse("limits.target_bytes", "the request target is part of the head: it cannot be empty or longer",
                     "give at least 1 and at most limits.head_bytes (" + std::to_string(limits.head_bytes) + ")");
   }
   refusals.check_range("limits.fields", limits.fields, 1, fields_max, "fields");

@@ -7,7 +7,7 @@
 
 namespace ebb::routes {
 
-// Everything that is wrong, in the order of the model; empty if it can be served.
+// All errors, in the order of the model; empty if the model is valid.
 std::vector<Refusal> validate(const Model& model);
 
 // The name of a route in logs and metrics: its own, or "host/path".

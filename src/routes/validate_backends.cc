@@ -17,18 +17,18 @@ constexpr std::uint32_t in_a_row_max = 100;
 
 void check_tls(const std::string& key, const BackendTlsModel& tls, Refusals& refusals) {
   if (tls.verify && tls.name.empty()) {
-    refusals.refuse(key + ".name", "there is no name that the certificate must be for",
-                    "add name: NAME; verify: false would talk to anybody who answers");
+    refusals.refuse(key + ".name", "there is no name to verify the certificate against",
+                    "add name: NAME; verify: false would accept any server");
   }
   if (!tls.verify && !tls.ca.empty()) {
-    refusals.refuse(key + ".ca", "nothing is verified against it", "remove `ca`, or `verify: false`");
+    refusals.refuse(key + ".ca", "`ca` has no effect with verify: false", "remove `ca`, or `verify: false`");
   }
   if (!tls.name.empty() && !is_host(tls.name) && base::literal_address(tls.name).empty()) {
     refusals.refuse(key + ".name", quoted(tls.name) + " is neither a host name nor an address",
                     "give one such as shop.internal or 10.1.0.5");
   }
   if (!base::literal_address(tls.sni).empty()) {
-    refusals.refuse(key + ".sni", quoted(tls.sni) + " is an address, and RFC 6066 has only host names sent",
+    refusals.refuse(key + ".sni", quoted(tls.sni) + " is an address, and RFC 6066 allows only host names",
                     "remove `sni`, or give a name such as shop.internal");
   } else if (!tls.sni.empty() && !is_host(tls.sni)) {
     refusals.refuse(key + ".sni", quoted(tls.sni) + " is not a host name", "give a name such as shop.internal");
@@ -79,7 +79,7 @@ void check_health(const std::string& key, const HealthModel& health, Refusals& r
   const std::pair<const char*, bool> of_http[] = {{".host", !health.host.empty()}, {".expect", !health.expect.empty()}};
   for (const auto& [name, given] : of_http) {
     if (!given || !health.http.empty()) continue;
-    refusals.refuse(key + name, "nothing is asked over HTTP", "add http: PATH, or remove the key");
+    refusals.refuse(key + name, "this key needs a check over HTTP", "add http: PATH, or remove the key");
   }
   if (health.port > 65535) {
     refusals.refuse(key + ".port", std::to_string(health.port) + " is out of range", "give 1 to 65535");
@@ -87,7 +87,7 @@ void check_health(const std::string& key, const HealthModel& health, Refusals& r
   if (health.every < every_min || health.every > every_max) {
     refusals.refuse(key + ".every", "out of range", "give 100ms to 1h");
   } else if (health.timeout > health.every) {
-    refusals.refuse(key + ".timeout", "a check has to be over before the next is due",
+    refusals.refuse(key + ".timeout", "a check must end before the next begins",
                     "give at most as much as `every`, or make that longer");
   }
   refusals.check_timeout(key + ".timeout", health.timeout);

@@ -1,4 +1,4 @@
-// How endpoints are chosen, and the cookies that remember it.
+// Rules of balancing, and of the cookies that bind clients to endpoints.
 #include <algorithm>
 #include <chrono>
 #include <map>
@@ -18,7 +18,7 @@ void check_hash_header(const std::string& key, const BackendModel& backend, Refu
   const bool hashes = backend.balance == Balance::header_hash;
   if (!hashes && backend.hash_header.empty()) return;
   if (!hashes) {
-    refusals.refuse(key, "only balance: header_hash looks at a field", "add it, or remove the key");
+    refusals.refuse(key, "only balance: header_hash uses this key", "add it, or remove the key");
   } else if (!is_token(backend.hash_header) || equal_in_any_case(backend.hash_header, "host")) {
     refusals.refuse(key,
                     backend.hash_header.empty() ? "balance: header_hash needs the name of a field"
@@ -41,7 +41,7 @@ void check_sticky(const std::string& key, const StickyModel& sticky, Refusals& r
   const bool prefixed = sticky.cookie.starts_with("__Host-") || sticky.cookie.starts_with("__Secure-");
   if (prefixed || sticky.same_site == CookieSameSite::none) {
     refusals.refuse(key + ".secure",
-                    "browsers throw away a cookie with " + (prefixed ? "this name" : std::string("same_site: none")) +
+                    "browsers reject a cookie with " + (prefixed ? "this name" : std::string("same_site: none")) +
                         " that is not secure",
                     "use secure: always or auto");
   }
@@ -74,8 +74,8 @@ std::string needs_http(const BackendModel& backend) {
   return {};
 }
 
-// Two backends of one host that use the same cookie would unbind each other's clients with every request. Those that
-// share a route may have the same name: the cookie then also says which of them.
+// Two backends of one host that use the same cookie would unbind each other's clients with every request. Backends that
+// share a route may have the same name: the cookie then also names the backend.
 void check_cookies(const Model& model, const BackendsByName& backends, Refusals& refusals) {
   std::map<std::pair<std::string, std::string_view>, Names> users;
   for (std::size_t i = 0; i < model.routes.size(); ++i) {

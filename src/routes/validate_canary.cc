@@ -1,5 +1,5 @@
-// The canary's section, and what the routes that it walks must be: it asks by GET, for the route's own host and path,
-// and knows only from the port that a change has arrived.
+// Rules of the canary's section and of the routes that it probes. The canary sends GET to the route's own host and
+// path, and detects a change only by the port.
 #include "routes/spelling.h"
 #include "routes/validate_parts.h"
 
@@ -17,7 +17,7 @@ void check_schedule(const CanaryModel& canary, Refusals& refusals) {
   if (canary.every < every_min || canary.every > every_max) {
     refusals.refuse("canary.every", "out of range", "give 500ms to 1h");
   } else if (canary.budget > canary.every) {
-    refusals.refuse("canary.budget", "a probe has to be over before the next is due",
+    refusals.refuse("canary.budget", "a probe must end before the next begins",
                     "give at most as much as `every`, or make that longer");
   }
   refusals.check_timeout("canary.budget", canary.budget);
@@ -32,7 +32,7 @@ void check_ports(const CanaryModel& canary, Refusals& refusals) {
   }
   if (canary.ports.size() != 2 || canary.ports[0] == canary.ports[1]) {
     refusals.refuse("canary.ports", "two ports are needed to see that the router takes changes",
-                    "give those that `ebbgate canary serve` says it serves on");
+                    "give the ports that `ebbgate canary serve` prints");
   }
 }
 
@@ -40,8 +40,8 @@ void check_pods(const CanaryModel& canary, Refusals& refusals) {
   for (std::size_t i = 0; i < canary.pods.size(); ++i) {
     const std::string& pod = canary.pods[i];
     if (!pod.empty() && pod.find('*') >= pod.size() - 1) continue;
-    refusals.refuse(indexed("canary.pods", i), quoted(pod) + " is no name of a pod",
-                    "give the name, or how it begins and then `*`");
+    refusals.refuse(indexed("canary.pods", i), quoted(pod) + " is not a pod name",
+                    "give the name, or a prefix and `*`");
   }
 }
 
@@ -55,7 +55,8 @@ void check_replicas(const CanaryModel& canary, Refusals& refusals) {
       refusals.refuse(key + ".name", quoted(replica.name) + " is this router", "give it another name");
     }
     if (!is_host(replica.host)) {
-      refusals.refuse(key + ".host", quoted(replica.host) + " is no host", "give an address or a name, without port");
+      refusals.refuse(key + ".host", quoted(replica.host) + " is not a host",
+                      "give an address or a name, without port");
     }
   }
 }
@@ -70,7 +71,7 @@ void check_backend(const std::string& key, const BackendModel& backend, const Ca
   }
 }
 
-// Why the canary cannot walk it; "": it can.
+// Why the canary cannot probe the route; "" if it can.
 std::string why_not_walkable(const RouteModel& route) {
   if (is_any_host(route.host) || !is_host(route.host)) return "it matches more than one host";
   if (route.path.kind == PathKind::regex) return "its path is an expression";
@@ -96,13 +97,14 @@ void check_canary(const Model& model, const BackendsByName& backends, Refusals& 
     check_backend(key, *backend, canary, refusals);
     const bool used = std::ranges::any_of(
         model.routes, [backend](const RouteModel& route) { return route.backend == backend->name; });
-    if (!used) refusals.refuse(key, "no route leads to " + quoted(backend->name), "add one: it is what is walked");
+    if (!used)
+      refusals.refuse(key, "no route leads to " + quoted(backend->name), "add a route: the canary probes routes");
   }
   for (std::size_t i = 0; i < model.routes.size(); ++i) {
     if (!canary.walks(model.routes[i])) continue;
     const std::string reason = why_not_walkable(model.routes[i]);
     if (reason.empty()) continue;
-    refusals.refuse(indexed("routes", i), "the canary cannot walk this route, because " + reason,
+    refusals.refuse(indexed("routes", i), "the canary cannot probe this route, because " + reason,
                     "give it a host and a path of its own, and nothing else that a request must have");
   }
 }

@@ -18,7 +18,7 @@ std::string name_of(Protocol protocol) {
   return "a listener";
 }
 
-// The address is free: a port of TCP and the same one of UDP are two.
+// Checks that the address is free. TCP and UDP may use the same port.
 void check_bind(const std::string& key, const Model& model, std::size_t index, Refusals& refusals) {
   const ListenerModel& listener = model.listeners[index];
   const base::Address& bind = listener.bind;
@@ -26,7 +26,7 @@ void check_bind(const std::string& key, const Model& model, std::size_t index, R
     refusals.refuse(key, "a listener needs an address", "give one such as 0.0.0.0:8080");
     return;
   }
-  if (bind.port() == 0) return;  // the kernel picks a free port for each
+  if (bind.port() == 0) return;  // the kernel picks a free port
   const auto remedy = "give each listener a port or an address of its own";
   const bool is_udp = listener.protocol == Protocol::udp;
   if (!is_udp && (model.admin.bind == bind || model.admin.self_drain == bind)) {
@@ -112,10 +112,10 @@ void check_listeners(const Model& model, const BackendsByName& backends, Refusal
     check_bind(key + ".bind", model, i, refusals);
     check_tls(key, listener, refusals);
     if (!listener.http2 && !carries_http(listener.protocol)) {
-      refusals.refuse(key + ".http2", name_of(listener.protocol) + " does not look into HTTP", "remove the key");
+      refusals.refuse(key + ".http2", name_of(listener.protocol) + " does not parse HTTP", "remove the key");
     }
     if (listener.paths && !carries_http(listener.protocol)) {
-      refusals.refuse(key + ".paths", name_of(listener.protocol) + " does not look into HTTP", "remove the key");
+      refusals.refuse(key + ".paths", name_of(listener.protocol) + " does not parse HTTP", "remove the key");
     }
     if (!listener.proxy_protocol_from.empty() && listener.protocol == Protocol::udp) {
       refusals.refuse(key + ".proxy_protocol", "the PROXY protocol is read over TCP only", "remove the key");

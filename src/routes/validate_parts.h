@@ -1,4 +1,4 @@
-// The parts of validate(), one file for each of the model's lists and one for what routes do besides sending.
+// The parts of validate(): one file for each list of the model, and one for policies.
 #pragma once
 
 #include <span>
@@ -16,12 +16,12 @@ void check_cookies(const Model& model, const BackendsByName& backends, Refusals&
 
 // `key` is that of the backend.
 void check_balance(const std::string& key, const BackendModel& backend, Refusals& refusals);
-// What of a backend has no meaning for mere bytes; "" if nothing.
+// A setting of the backend that needs HTTP; "" if there is none.
 std::string needs_http(const BackendModel& backend);
 
 // `key` is that of the route.
 void check_policy(const std::string& key, const RouteModel& route, const BackendsByName& backends, Refusals& refusals);
-// What is not opened cannot be looked into.
+// A passthrough route cannot use what needs decryption.
 void check_passthrough(const std::string& key, const RouteModel& route, Refusals& refusals);
 void check_header_edits(const std::string& key, const HeaderEditsModel& edits, Refusals& refusals);
 void check_errors(const std::string& key, std::span<const ErrorBodyModel> errors, Refusals& refusals);

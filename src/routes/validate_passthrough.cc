@@ -1,5 +1,5 @@
-// On a passthrough route the router sees the server name that the client sends, and two streams of bytes. Validation
-// refuses options that need more, instead of ignoring them.
+// On a passthrough route the router sees the client's server name and two byte streams. Validation refuses options that
+// need more, instead of ignoring them.
 #include <algorithm>
 
 #include "routes/validate_parts.h"
@@ -18,7 +18,7 @@ bool any(const HeaderEditsModel& edits) { return !edits.set.empty() || !edits.ad
 void refuse_given(const std::string& route_key, std::initializer_list<Part> parts, Refusals& refusals) {
   for (const Part& part : parts) {
     if (!part.given) continue;
-    refusals.refuse(route_key + part.key, "a passthrough route is not opened, so that this cannot be done",
+    refusals.refuse(route_key + part.key, "the router does not decrypt a passthrough route, so it cannot do this",
                     "remove the key, or use tls: edge or tls: reencrypt");
   }
 }

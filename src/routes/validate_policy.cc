@@ -1,4 +1,4 @@
-// What routes do to requests and responses.
+// Rules for what routes do to requests and responses.
 #include <algorithm>
 #include <unordered_set>
 
@@ -20,8 +20,8 @@ struct OwnField {
   std::string_view name;
   std::string_view remedy;
 };
-// They describe the connection or frame the message (RFC 9110 section 7.6.1, RFC 9112 section 6): the router writes
-// them itself, and a second opinion would let one side read another message than the other.
+// These fields describe the connection or frame the message (RFC 9110 section 7.6.1, RFC 9112 section 6). The router
+// writes them itself: a second value could make the two sides see different messages.
 constexpr std::string_view leave_alone = "remove it: the router writes this field itself";
 constexpr OwnField own_fields[] = {
     {"host", "use rewrite: {host: NAME}"},
@@ -98,8 +98,8 @@ class PolicyChecks {
   void check_redirect(const RedirectModel& redirect) {
     constexpr std::uint32_t statuses[] = {301, 302, 303, 307, 308};
     if (std::ranges::find(statuses, redirect.status) == std::end(statuses)) {
-      refuse(".redirect.status", std::to_string(redirect.status) + " is not the status of a redirect with a place",
-             "give 301 or 308 for good, 302 or 307 for now, 303 for a GET elsewhere");
+      refuse(".redirect.status", std::to_string(redirect.status) + " is not a redirect status with a Location",
+             "give 301 or 308 (permanent), 302 or 307 (temporary), or 303 (GET)");
     }
     if (!redirect.scheme.empty() && redirect.scheme != "http" && redirect.scheme != "https") {
       refuse(".redirect.scheme", quoted(redirect.scheme) + " is not a scheme of HTTP", "give http or https");
@@ -109,8 +109,7 @@ class PolicyChecks {
     check_change(".redirect", redirect.change);
     const bool changes = !redirect.scheme.empty() || !redirect.host.empty() || redirect.port != 0 ||
                          redirect.change.path || redirect.change.prefix;
-    if (!changes)
-      refuse(".redirect", "it leads back to where the client came from", "change scheme, host, port or path");
+    if (!changes) refuse(".redirect", "the redirect leads back to the same URL", "change scheme, host, port or path");
     if (policy_.rewrite)
       refuse(".rewrite", "a redirect sends nothing that could be rewritten", "remove one of the two");
     if (!policy_.mirrors.empty()) refuse(".mirrors", "a redirect sends nothing to a backend", "remove one of the two");
@@ -120,7 +119,7 @@ class PolicyChecks {
     check_host(".rewrite.host", rewrite.host);
     check_change(".rewrite", rewrite.change);
     if (rewrite.host.empty() && !rewrite.change.path && !rewrite.change.prefix) {
-      refuse(".rewrite", "it changes nothing", "give `host`, `path` or `prefix`, or remove it");
+      refuse(".rewrite", "the rewrite changes nothing", "give `host`, `path` or `prefix`, or remove it");
     }
   }
 
@@ -135,11 +134,11 @@ class PolicyChecks {
 
   void check_cors(const CorsModel& cors) {
     if (cors.origins.empty()) {
-      refuse(".cors.origins", "no origin is permitted anything", "add origins: [\"https://shop.example.com\"]");
+      refuse(".cors.origins", "the list of origins is empty", "add origins: [\"https://shop.example.com\"]");
     }
     for (std::size_t i = 0; i < cors.origins.size(); ++i) {
       if (cors.origins[i] == "*" && cors.credentials) {
-        refuse(indexed(".cors.origins", i), "every site could act in the name of a user who is logged in",
+        refuse(indexed(".cors.origins", i), "with credentials, any site could act as a logged-in user",
                "name the origins, or remove credentials: true");
       } else if (cors.origins[i] != "*" && !is_origin_pattern(cors.origins[i])) {
         refuse(indexed(".cors.origins", i), quoted(cors.origins[i]) + " is not an origin",
@@ -152,7 +151,7 @@ class PolicyChecks {
     if (cors.max_age > day) refuse(".cors.max_age", "no browser keeps it longer than a day", "give at most 24h");
   }
 
-  // "*" is a token too.
+  // "*" is also a token.
   void check_tokens(const std::string& part, const std::vector<std::string>& words) {
     if (words.size() > list_length_max) refuse(part, "the list is too long", "give at most 64");
     for (std::size_t i = 0; i < words.size(); ++i) {
@@ -162,10 +161,10 @@ class PolicyChecks {
     }
   }
 
-  // The rules of the list that browsers ship (hstspreload.org): once a name is on it, it stays there for months.
+  // The rules of the browsers' preload list (hstspreload.org): a name stays on it for months.
   void check_hsts(const HstsModel& hsts) {
     if (hsts.preload && (!hsts.include_subdomains || hsts.max_age < 365 * day)) {
-      refuse(".hsts.preload", "the browsers' list takes names for at least a year and with all names below them",
+      refuse(".hsts.preload", "the browsers' preload list requires at least a year and all subdomains",
              "add include_subdomains: true and max_age: 8760h, or remove preload");
     }
   }
@@ -189,11 +188,11 @@ class PolicyChecks {
 
   void check_compression(const CompressionModel& compression) {
     if (compression.types.empty() || compression.types.size() > list_length_max) {
-      refuse(".compression.types", "no type of content would be compressed, or too many are listed", "give 1 to 64");
+      refuse(".compression.types", "the list is empty or too long", "give 1 to 64");
     }
     for (std::size_t i = 0; i < compression.types.size(); ++i) {
       if (is_media_range(compression.types[i])) continue;
-      refuse(indexed(".compression.types", i), quoted(compression.types[i]) + " is not a type of content",
+      refuse(indexed(".compression.types", i), quoted(compression.types[i]) + " is not a media type",
              "write text/html or text/*");
     }
     if (compression.codings.empty()) refuse(".compression.codings", "there is no coding", "give one, such as gzip");
@@ -232,7 +231,7 @@ void check_header_edits(const std::string& key, const HeaderEditsModel& edits, R
       const std::string place = key + kind + field.name;
       check(place, field.name);
       if (is_field_value(field.value)) continue;
-      refusals.refuse(place, "the value is not one of a header field",
+      refusals.refuse(place, "the value is not valid in a header field",
                       "leave out line ends, other control characters and white space around it");
     }
   };
@@ -250,17 +249,17 @@ void check_errors(const std::string& key, std::span<const ErrorBodyModel> errors
     }
     const bool has_file = error.file.content != nullptr;
     if (error.text.has_value() == has_file) {
-      refusals.refuse(place, "the body comes from one place", "give either `body` or `file`");
+      refusals.refuse(place, "an error body has one source", "give either `body` or `file`");
     }
     if (error.content_type.empty() || !is_field_value(error.content_type)) {
-      refusals.refuse(place + ".type", quoted(error.content_type) + " is not a type of content",
+      refusals.refuse(place + ".type", quoted(error.content_type) + " is not a media type",
                       "write one such as text/html; charset=utf-8");
     }
     const auto same = [&error](const ErrorBodyModel& other) {
       return other.statuses.first == error.statuses.first && other.statuses.last == error.statuses.last;
     };
     if (std::ranges::any_of(errors.first(i), same)) {
-      refusals.refuse(place + ".status", "there is a body for this status already", "remove one of the two");
+      refusals.refuse(place + ".status", "this status already has a body", "remove one of the two");
     }
   }
 }

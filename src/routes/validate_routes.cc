@@ -1,4 +1,4 @@
-// What routes match and where they send.
+// Rules for what routes match and where they send requests.
 #include <algorithm>
 #include <unordered_set>
 
@@ -72,25 +72,25 @@ class RouteChecks {
     return false;
   }
 
-  // Where requests are matched in one spelling, a route in another would match none of them: its rules protect nothing.
+  // If requests are normalised before matching, a route in another spelling matches none of them and protects nothing.
   bool check_spelling(const std::string& key, const RouteModel& route) {
-    if (has_one_spelling(route.path.text)) return true;  // a hundred thousand have
+    if (has_one_spelling(route.path.text)) return true;  // nearly all routes
     std::string wanted;
     if (is_configured_form(route.path.text, wanted) || !has_one_reading(route)) return true;
-    refusals_.refuse(key, quoted(route.path.text) + " is not how requests are spelled when they are matched",
+    refusals_.refuse(key, quoted(route.path.text) + " never matches: requests are normalised before matching",
                      wanted.empty() ? "write `%` with two hexadecimal digits, and no backslash" : "write " + wanted);
     return false;
   }
 
-  // Some listener brings the paths of requests into one form before this route is looked for, and none leaves them.
+  // Some listener normalises paths before matching, and no listener keeps them as sent.
   bool has_one_reading(const RouteModel& route) const {
     const auto has_mode = [this](auto wanted_mode) { return std::ranges::any_of(model_.listeners, wanted_mode); };
     if (has_mode([](const ListenerModel& listener) { return listener.paths == PathMode::as_is; })) return false;
     return guards(route) || has_mode([](const ListenerModel& listener) { return listener.paths.has_value(); });
   }
 
-  // Of an expression only what is certain: `%` and two hexadecimal digits stand for themselves, and never match in
-  // small letters or where they need not be encoded.
+  // Reports only certain mistakes in an expression: `%` and two hexadecimal digits are literal, and never match in
+  // small letters or where they need no encoding.
   bool check_triplets(const std::string& key, const RouteModel& route) {
     std::string wanted;
     for (std::size_t at = 0; at < route.path.text.size();) {
@@ -104,11 +104,11 @@ class RouteChecks {
       if (is_unreserved(c)) wanted += c == '.' ? "\\." : std::string(1, c);
       if (!is_unreserved(c)) append_triplet(wanted, c);
     }
-    // Alternatives may have both, classes have single characters, flags may not care about letters.
+    // Alternatives may contain both forms, classes match single characters, flags may ignore case.
     const bool plain = route.path.text.find_first_of("|[") == std::string::npos && !route.path.text.contains("\\%") &&
                        !route.path.text.contains("(?");
     if (wanted == route.path.text || !plain || !has_one_reading(route)) return true;
-    refusals_.refuse(key, quoted(route.path.text) + " is not how requests are spelled when they are matched",
+    refusals_.refuse(key, quoted(route.path.text) + " never matches: requests are normalised before matching",
                      "write " + wanted);
     return false;
   }
@@ -145,7 +145,7 @@ class RouteChecks {
     return ok;
   }
 
-  // Methods are case-sensitive (RFC 9110 section 9.1), and all that are registered are in capitals.
+  // Methods are case-sensitive (RFC 9110 section 9.1), and all registered methods are in capitals.
   bool check_method(const std::string& key, const std::string& method, std::size_t index) {
     const bool has_lower = std::ranges::any_of(method, [](char c) { return c >= 'a' && c <= 'z'; });
     if (is_token(method) && !has_lower) return true;
@@ -189,7 +189,7 @@ class RouteChecks {
     return false;
   }
 
-  // Whether two routes match the same requests, as far as their texts show.
+  // The matching rules of a route as a text: equal for two routes that match the same requests.
   static std::string rule_of(const RouteModel& route) {
     HostBuffer buffer;
     const bool wildcard = route.host.starts_with("*.");
@@ -272,7 +272,7 @@ class RouteChecks {
     }
   }
 
-  // Nobody should believe that the way to a backend is encrypted, or not, when it is the other way round.
+  // An operator must not believe that the connection to a backend is encrypted when it is not, or the reverse.
   void check_tls(const std::string& key, const RouteModel& route, const BackendModel& backend) {
     if (route.tls == TlsMode::reencrypt && !backend.tls) {
       refusals_.refuse(key + ".tls", "backend " + quoted(backend.name) + " has no `tls` section",
@@ -310,7 +310,7 @@ std::string route_name(const RouteModel& route) {
     case PathKind::exact: return host + "=" + route.path.text;
     case PathKind::regex: break;
   }
-  // Expressions may have characters that names may not.
+  // Expressions may contain characters that names may not.
   std::string name = host + "~" + route.path.text;
   name.resize(std::min(name.size(), name_length_max));
   std::ranges::replace_if(name, [](char c) { return !is_name(std::string_view(&c, 1)); }, '_');

@@ -1,4 +1,4 @@
-// Tasks for later, on the server's thread. Owned by the server; those that are left when it ends never run.
+// Delayed tasks on the server's thread. Owned by the server; tasks that are left when it ends never run.
 #pragma once
 
 #include <functional>
@@ -12,7 +12,7 @@ namespace ebb::serve {
 
 class Alarms {
  public:
-  // `kind`: of the owner under which the handler's on_timer() hears of it and calls ring().
+  // `kind`: the owner's kind for which the handler's on_timer() calls ring().
   Alarms(reactor::Reactor& reactor, std::uint32_t kind) : reactor_(reactor), kind_(kind) {}
 
   base::Handle run_after(base::Duration delay, std::move_only_function<void()> task) {
@@ -27,7 +27,7 @@ class Alarms {
     Pending* const pending = pending_.find(handle);
     if (pending == nullptr) return;
     auto task = std::move(pending->task);
-    pending_.erase(handle);  // first: the task may set another
+    pending_.erase(handle);  // first: the task may set another alarm
     task();
   }
 

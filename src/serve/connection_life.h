@@ -6,9 +6,9 @@
 //     open ◀────────┘        parting ──▶ closed
 //      └─── the last answer ─────▲
 //
-// `greeting`: a port that speaks with TLS and without it waits for the first byte. `open`: the protocol says what it
-// waits for (protocol.h). `parting`: RFC 9112 section 9.6, our side is finished, what still comes is read and dropped,
-// lest a reset destroys the last answer. Each state but the last has a deadline: the server arms one in every state.
+// `greeting`: a port that accepts TLS and plain text waits for the first byte. `open`: protocol.h lists what an open
+// connection may wait for. `parting` (RFC 9112 section 9.6): our side has finished; input is read and dropped, because
+// a reset would destroy the last answer. The server arms a deadline in every state but the last.
 #pragma once
 
 #include "lifecycle/machine.h"

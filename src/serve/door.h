@@ -1,5 +1,5 @@
-// The way to a server's thread for all other threads. They may hold a Door longer than the server lives: once it is
-// shut, tasks are dropped.
+// Posts tasks from other threads to a server's thread. They may hold a Door longer than the server lives: once it is
+// shut, it drops tasks.
 #pragma once
 
 #include <functional>
@@ -14,7 +14,7 @@ class Door {
  public:
   explicit Door(reactor::Reactor& reactor) : reactor_(&reactor) {}
 
-  // Runs the task on the server's thread; any thread may ask.
+  // Runs the task on the server's thread; callable from any thread.
   void post(std::move_only_function<void()> task) {
     const std::lock_guard lock(mutex_);
     if (reactor_ != nullptr) reactor_->post(std::move(task));

@@ -1,6 +1,6 @@
-// Which connection makes room for a new one where a budget is used up: one that is only held open, never one that is
-// being served. The largest kind gives up the one that has waited for longest: a flood of one kind displaces itself,
-// and a newcomer has time to ask. Pure; made for one decision.
+// Chooses the connection that makes room for a new one when a budget is used up: a waiting connection, never one with a
+// request in progress. The largest kind gives up its longest-waiting connection: a flood of one kind displaces itself,
+// and a newcomer has time to send a request. Pure; made for one decision.
 #pragma once
 
 #include <algorithm>
@@ -14,9 +14,9 @@
 namespace ebb::serve {
 
 enum class Held : std::uint8_t {
-  never_asked,       // accepted; perhaps half of a first request is there
-  between_requests,  // served before; perhaps half of the next request is there
-  answered,          // the peer has yet to read an answer, or to close
+  never_asked,       // accepted; perhaps part of a first request has arrived
+  between_requests,  // after an answer; perhaps part of the next request has arrived
+  answered,          // the peer has not yet read an answer, or not closed
 };
 
 class HeldOpen {
@@ -28,7 +28,7 @@ class HeldOpen {
     group.since = since;
     group.longest = handle;
   }
-  // Names nothing where none is held open.
+  // An empty handle if no connection is waiting.
   base::Handle to_close() const { return std::ranges::max_element(groups_, {}, &Group::count)->longest; }
 
  private:

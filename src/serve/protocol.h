@@ -1,9 +1,9 @@
-// What is spoken on one connection, without I/O and without a clock: plain bytes in, plain bytes out. serve/server does
+// The protocol of one connection, without I/O and without a clock: plain bytes in, plain bytes out. serve/server does
 // the rest: it accepts, decrypts, sends, keeps the time and closes.
 //
 //   admin/http_session     the API: HTTP/1, answers that come later, from any thread
 //   admin/command_session  HAProxy's lines on the unix socket
-//   canary/echo_session    HTTP/1, HTTP/2 and WebSockets that get back what they bring
+//   canary/echo_session    HTTP/1, HTTP/2 and WebSockets that echo their input
 #pragma once
 
 #include <cstdint>
@@ -16,33 +16,33 @@ namespace ebb::serve {
 
 class Protocol {
  public:
-  // For what a connection waits: each has a time of its own (TimeLimits).
+  // What a connection waits for; each kind has its own time limit (TimeLimits).
   enum class Waiting : std::uint8_t {
-    request,          // for the next one, or for all of it
-    rest_of_request,  // for the rest, where a request that has begun has more time than the next one has to begin
-    work,             // an answer is being made
+    request,          // the next request, or all of the first
+    rest_of_request,  // for protocols in which a started request has more time than the wait for it
+    work,             // an answer in preparation
     tunnel,           // a WebSocket is open
-    nothing,          // what was given to send is the last
+    nothing,          // the last output is queued
   };
 
   virtual ~Protocol() = default;
 
-  // Each appends what is to be sent.
+  // Each appends its output.
   virtual void take(base::Slice bytes, base::Instant now, base::Chain& out) = 0;
-  // All that was given to send has left. Called until it has nothing to add.
+  // All output has left. Called until nothing is added.
   virtual void refill(base::Chain& out) = 0;
-  // The client sends no more. False: an answer would have nobody to go to.
+  // The client sends no more. False: it cannot receive an answer either.
   virtual bool finish_input(base::Chain& out) = 0;
-  // The time for a request is over. The connection ends behind what this appends.
+  // The time for a request is over. The connection ends after this output.
   virtual void give_up(base::Chain& out) = 0;
-  // The server stops: what is on its way is still served, nothing behind it. A connection without any request yet may
-  // bring one.
+  // The server stops: requests in progress are still served, no later ones. A connection without any request yet may
+  // send one.
   virtual void leave(base::Chain& out) = 0;
 
   virtual Waiting waiting() const = 0;
-  virtual std::uint64_t turn() const = 0;               // requests so far: each has the whole time
-  virtual bool listens(bool output_waits) const = 0;    // else the kernel keeps what the client sends
-  virtual std::size_t kept_input() const { return 0; }  // bytes that wait for their turn
+  virtual std::uint64_t turn() const = 0;               // requests so far: each gets the full time
+  virtual bool listens(bool output_waits) const = 0;    // false: leave the client's input in the kernel
+  virtual std::size_t kept_input() const { return 0; }  // bytes of later requests
 };
 
 }  // namespace ebb::serve

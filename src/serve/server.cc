@@ -9,7 +9,7 @@ using reactor::Receive;
 
 namespace {
 
-constexpr char tls_handshake = 0x16;  // RFC 8446 section 5.1: no request begins so
+constexpr char tls_handshake = 0x16;  // RFC 8446 section 5.1; no request begins with this byte
 constexpr std::size_t tls_replies_max = std::size_t{32} << 10;
 
 bool same_host(base::Address a, base::Address b) {
@@ -91,10 +91,10 @@ void Server::on_accepted(base::Owner owner, reactor::SocketId socket, const base
   if (place.service.plain_too) return;
   one.tls.emplace(*place.service.tls);
   step(one, Event::handshake);
-  one.armed.waiting = Waiting::rest_of_request;  // the handshake has no more time once it has begun
+  one.armed.waiting = Waiting::rest_of_request;  // the time limit runs on when the handshake has begun
 }
 
-// Each budget makes room in itself, lest the reserve is used up by others.
+// Each budget makes room within itself; otherwise other peers could use up the reserve.
 Server::Room Server::make_room(const Offered& offered, const base::Address& peer) {
   const Budget& budget = offered.service.budget;
   const auto of_any = [&offered](const Connection& one) { return &one.offered == &offered && !one.in_reserve; };
@@ -115,7 +115,7 @@ std::size_t Server::connections_of(const Offered& offered, const base::Address& 
   return count;
 }
 
-// Closes one that is only held open. False: there is none.
+// Closes a waiting connection. False if there is none.
 template <class Among>
 bool Server::evict(Among&& among) {
   HeldOpen all;
@@ -129,7 +129,7 @@ bool Server::evict(Among&& among) {
   return true;
 }
 
-// Nothing: it is being served.
+// Empty if a request is in progress.
 std::optional<Held> Server::held(const Connection& one) const {
   if (one.life.ended()) return std::nullopt;
   if (one.life.is(State::parting)) return Held::answered;
@@ -179,11 +179,11 @@ void Server::decrypt(Connection& one, base::Slice bytes) {
   base::Chain plain;
   base::Chain cipher;
   const auto status = one.tls->receive(reactor_.blocks(), std::move(bytes), plain, cipher);
-  // What TLS itself answers (a KeyUpdate that was asked for) is limited for one who does not read it.
+  // Replies by TLS itself (to a requested KeyUpdate) are limited for a client that does not read them.
   const bool reads = cipher.empty() || reactor_.unsent(one.socket) <= tls_replies_max;
   if (!cipher.empty()) reactor_.send(one.socket, std::move(cipher));
   if (!reads) return close(one, CloseMode::drop);
-  if (status == wire::TlsSession::Status::failed) return part(one);  // behind the alert that says why
+  if (status == wire::TlsSession::Status::failed) return part(one);  // after the alert with the reason
   if (one.life.is(State::securing) && one.tls->handshake_done()) open(one, Event::secured);
   while (!plain.empty() && one.life.is(State::open)) take(one, plain.pop_front());
   if (status == wire::TlsSession::Status::finished) return finish_input(one);
@@ -204,8 +204,8 @@ void Server::on_peer_finished(base::Owner owner) {
   finish_input(*one);
 }
 
-// A client may finish its side behind its last request and still wait for the answer. Not one whose answer waits for
-// the rest of its message: that will never come.
+// A client may finish its side after its last request and still wait for the answer. Not if the answer waits for the
+// rest of its TLS message, which will never arrive.
 void Server::finish_input(Connection& one) {
   if (!one.life.is(State::open)) return part(one);
   base::Chain out;
@@ -256,7 +256,7 @@ void Server::resume(base::Handle handle, WayBack::Task task) {
 
 void Server::send(Connection& one, base::Chain&& plain) {
   if (plain.empty() || one.life.ended()) return;
-  // Memory is for those who read: where unread answers take nearly all of it, the oldest of them go.
+  // Memory is for clients that read: if unread answers take nearly all of it, the oldest unread answers are dropped.
   const auto unread = [this, &one](const Connection& other) { return &other != &one && stuck(other); };
   while (reactor_.blocks().crowded() && evict(unread)) {
   }
@@ -268,8 +268,8 @@ void Server::send(Connection& one, base::Chain&& plain) {
   if (status == wire::TlsSession::Status::failed) close(one, CloseMode::drop);
 }
 
-// Output waits for the client: for it to read, or for the rest of a TLS message of its own, before which nothing can be
-// sent (wire::TlsSession::held).
+// Output waits for the client to read, or to complete a TLS message, before which nothing can be sent
+// (wire::TlsSession::held).
 bool Server::stuck(const Connection& one) const {
   if (one.life.ended() || (one.protocol != nullptr && one.protocol->waiting() == Waiting::work)) return false;
   return reactor_.unsent(one.socket) > 0 || held_by_tls(one.tls);
@@ -280,7 +280,7 @@ Server::Waiting Server::waiting_of(const Connection& one) const {
   return one.life.is(State::securing) ? Waiting::rest_of_request : Waiting::request;
 }
 
-// Behind all that happens to a connection: what comes next, and how long it may take.
+// Call after every event of a connection: sets the next state and its deadline.
 void Server::settle(Connection& one, bool heard) {
   while (one.life.is(State::open) && !stuck(one)) {
     base::Chain out;
@@ -324,7 +324,7 @@ base::Duration Server::time_for(const Connection& one, const Armed& with) const 
 }
 
 void Server::part(Connection& one) {
-  if (one.life.ended()) return;  // by an answer that TLS could not take
+  if (one.life.ended()) return;  // ended by an answer that TLS could not take
   const TimeLimits& times = one.offered.service.times;
   if (one.tls && one.tls->handshake_done() && one.life.is(State::open)) {
     base::Chain cipher;
@@ -345,7 +345,7 @@ void Server::part(Connection& one) {
 void Server::step(Connection& one, Event event) {
   if (one.life.step(event)) return;
   missing_transitions_ += 1;
-  close(one, CloseMode::drop);  // it harms this one only (lifecycle/machine.h)
+  close(one, CloseMode::drop);  // affects only this connection (lifecycle/machine.h)
 }
 
 void Server::arm(Connection& one, base::Duration delay) { reactor_.timers().arm(one.timer, reactor_.now() + delay); }

@@ -1,10 +1,10 @@
-// A small server: listeners, connections, deadlines, budgets, TLS. What is spoken is plugged in for each listener
-// (protocol.h). Owned by whoever owns the reactor; used on the reactor's thread, but for door().
+// A small server: listeners, connections, deadlines, budgets, TLS. Each listener plugs in its protocol (protocol.h).
+// Owned by the reactor's owner; used on the reactor's thread, except door().
 //
 //   bytes ──▶ TLS ──▶ Protocol::take ──▶ TLS ──▶ bytes      settle(): what does it wait for now, and for how long?
 //
-// Budgets: each listener has its own, each peer a part of it. Where it is used up, a connection that is only held open
-// makes room (held_open.h). While output waits for its reader nothing more is read for it, and the time runs.
+// Each listener has its own budget, of which each peer may use a part. When a budget is used up, a waiting connection
+// makes room (held_open.h). While output waits for its reader, the server reads no input and the deadline runs.
 #pragma once
 
 #include <memory>
@@ -25,7 +25,7 @@ namespace ebb::serve {
 struct Budget {
   std::size_t connections = 1024;
   std::size_t per_peer = SIZE_MAX;  // of one address
-  std::size_t reserve = 0;          // beyond `connections`: these are told that they are (Arrival)
+  std::size_t reserve = 0;          // beyond `connections`: accepted, and told so (Arrival)
 };
 
 struct TimeLimits {
@@ -35,15 +35,15 @@ struct TimeLimits {
   base::Duration work = std::chrono::seconds{90};
   base::Duration tunnel = std::chrono::minutes{5};  // without a byte from the client
   base::Duration write = std::chrono::seconds{10};  // until the output has reached the kernel
-  base::Duration part = std::chrono::seconds{1};    // for the client to take the last answer; 0: it closes at once
+  base::Duration part = std::chrono::seconds{1};    // for the client to read the last answer; 0: close at once
 };
 
 class Server;
 
-// From any thread to a protocol: the task runs on the server's thread, unless the connection is closed by then.
+// From any thread to a protocol: the task runs on the server's thread, unless the connection has closed.
 class WayBack {
  public:
-  using Task = std::move_only_function<void(base::Chain& out)>;  // appends what is to be sent
+  using Task = std::move_only_function<void(base::Chain& out)>;  // appends its output
   WayBack(std::shared_ptr<Door> door, Server& server, base::Handle connection)
       : door_(std::move(door)), server_(&server), connection_(connection) {}
   void post(Task task) const;
@@ -56,23 +56,23 @@ class WayBack {
 
 struct Arrival {
   base::Address peer;
-  std::uint16_t port = 0;   // of ours
+  std::uint16_t port = 0;   // the server's
   bool in_reserve = false;  // the rest of the budget is used up
   std::string_view alpn{};  // "" without TLS
   bool secured = false;
   WayBack way_back;
 };
 
-// What one listener offers.
+// A listener's protocol and limits.
 struct Service {
   std::function<std::unique_ptr<Protocol>(const Arrival& arrival)> speak;
   std::shared_ptr<const wire::ServerContext> tls = {};  // null: plain
-  bool plain_too = false;  // a client that does not begin with a handshake is served without TLS
+  bool plain_too = false;                               // also accept clients that do not begin with a handshake
   Budget budget = {};
   TimeLimits times = {};
-  // While the client has sent half a TLS message, nothing can be sent to it.
-  std::size_t held_max = SIZE_MAX;               // bytes of answers that wait for the rest
-  std::size_t kept_max = std::size_t{72} << 10;  // bytes of further requests behind it
+  // While the client's TLS message is incomplete, nothing can be sent to it.
+  std::size_t held_max = SIZE_MAX;               // bytes of answers that wait for it
+  std::size_t kept_max = std::size_t{72} << 10;  // bytes of later requests after it
 };
 
 class Server final : public reactor::Handler {
@@ -82,21 +82,21 @@ class Server final : public reactor::Handler {
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
 
-  // Before the reactor runs. Listeners of one number share its budget.
+  // Call before the reactor runs. Listeners of one number share its budget.
   std::uint32_t offer(Service service);
   base::Result<reactor::ListenerId> listen(std::uint32_t number, const base::Address& address);
   base::Result<reactor::ListenerId> listen_at(std::uint32_t number, reactor::Descriptor listening);
 
-  // Refuses new connections, lets what runs come to its end, for so long, and stops the reactor.
+  // Refuses new connections, gives running requests `grace` to end, and stops the reactor.
   void leave(base::Duration grace);
   std::size_t connections() const { return connections_.size(); }
 
   const std::shared_ptr<Door>& door() const { return door_; }
   Alarms& alarms() { return alarms_; }
-  // Machines that had no row for an event; each such connection was closed.
+  // Events without a row in a machine's table; each closed its connection.
   std::uint64_t missing_transitions() const { return missing_transitions_; }
 
-  // For the self-audit. Those that are not closed, as (owner, socket).
+  // For the self-audit. Connections that are not closed, as (owner, socket).
   template <class Callback>
   void for_each_open(Callback&& callback) {
     connections_.for_each([&callback](base::Handle, const Connection& one) {
@@ -107,11 +107,11 @@ class Server final : public reactor::Handler {
 
  private:
   friend class WayBack;
-  friend struct MissingRow;  // a test: tests/admin/pages_test.cc
+  friend struct MissingRow;  // for a test: tests/admin/pages_test.cc
   using State = ConnectionMachine::State;
   using Event = ConnectionMachine::Event;
   using Waiting = Protocol::Waiting;
-  enum Kind : std::uint32_t { listener, connection, alarm, kinds };  // an owner's is one of these, for each service
+  enum Kind : std::uint32_t { listener, connection, alarm, kinds };  // an owner's kind, per service
 
   struct Offered {
     explicit Offered(Service what) : service(std::move(what)) {}
@@ -119,7 +119,7 @@ class Server final : public reactor::Handler {
     std::size_t connections = 0;
     std::size_t in_reserve = 0;
   };
-  // For what the timer was armed: the same again has no more time.
+  // The timer's reason: arming for the same reason again gives no more time.
   struct Armed {
     Waiting waiting = Waiting::request;
     std::uint64_t turn = 0;
@@ -132,7 +132,7 @@ class Server final : public reactor::Handler {
     base::Address peer;
     bool in_reserve = false;
     bool input_finished = false;
-    base::Instant held_since;  // accepted, or answered for the last time
+    base::Instant held_since;  // accepted, or last answered
     reactor::SocketId socket;
     base::Owner owner;
     ConnectionMachine life;
@@ -140,7 +140,7 @@ class Server final : public reactor::Handler {
     Armed armed;
     reactor::Receive receiving = reactor::Receive::watchful;
     std::optional<wire::TlsSession> tls;
-    std::unique_ptr<Protocol> protocol;  // of an open one
+    std::unique_ptr<Protocol> protocol;  // of an open connection
   };
 
   void on_accepted(base::Owner owner, reactor::SocketId socket, const base::Address& peer) override;
@@ -160,7 +160,7 @@ class Server final : public reactor::Handler {
   std::optional<Held> held(const Connection& one) const;
   std::size_t connections_of(const Offered& offered, const base::Address& peer);
 
-  Connection* find(base::Owner owner);  // null also of one that is closed
+  Connection* find(base::Owner owner);  // null also for a closed connection
   void resume(base::Handle connection, WayBack::Task task);
   void open(Connection& one, Event event);
   void decrypt(Connection& one, base::Slice bytes);

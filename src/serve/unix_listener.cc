@@ -25,7 +25,7 @@ reactor::Descriptor make_socket() {
   return reactor::Descriptor(::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
 }
 
-// A full queue (EAGAIN) is an answer too.
+// A full queue (EAGAIN) also means that a process listens.
 bool somebody_answers(const sockaddr_un& address) {
   const reactor::Descriptor probe = make_socket();
   const auto* const raw = reinterpret_cast<const sockaddr*>(&address);
@@ -43,11 +43,11 @@ reactor::Descriptor open_unix_listener(const std::string& path, std::string& err
   sockaddr_un beside{};
   const std::string temporary = path + "." + std::to_string(::getpid());
   if (!fill(address, path) || !fill(beside, temporary)) {
-    return refuse("the path is longer than a unix socket's may be (about 95 bytes); give a shorter one");
+    return refuse("the path is too long for a unix socket (about 95 bytes); give a shorter one");
   }
   struct stat facts{};
   if (::lstat(path.c_str(), &facts) == 0 && !S_ISSOCK(facts.st_mode)) {
-    return refuse("there is something that is not a socket; remove it, or give another path");
+    return refuse("the path exists and is not a socket; remove it, or give another path");
   }
   if (somebody_answers(address)) return refuse("another process listens there; stop it, or give another path");
   std::error_code ignored;
@@ -55,7 +55,7 @@ reactor::Descriptor open_unix_listener(const std::string& path, std::string& err
 
   reactor::Descriptor listening = make_socket();
   ::unlink(temporary.c_str());
-  // The mode of the descriptor is that of the file to be: without it, the file would be open to others for a moment.
+  // The file inherits the descriptor's mode: without fchmod other users could open it for a moment.
   if (!listening || ::fchmod(listening.get(), 0600) != 0 ||
       ::bind(listening.get(), reinterpret_cast<const sockaddr*>(&beside), sizeof(beside)) != 0 ||
       ::chmod(temporary.c_str(), 0600) != 0 || ::listen(listening.get(), queue_length) != 0 ||

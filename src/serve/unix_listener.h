@@ -7,8 +7,8 @@
 
 namespace ebb::serve {
 
-// A file that a dead process left behind is replaced; one that somebody still answers on is not. The socket is made
-// beside its place and renamed into it, so that it is never there with a wider mode. Empty: `error` says why.
+// Replaces a file that a dead process left behind, but not a socket on which a process still answers. The socket is
+// created under a temporary name and renamed, so it never appears with a wider mode. Empty: `error` says why.
 reactor::Descriptor open_unix_listener(const std::string& path, std::string& error);
 
 }  // namespace ebb::serve

@@ -1,19 +1,19 @@
-// The canary's fields that the router itself handles: a probe has a nonce, and its answer gets the configuration that
-// the router runs.
+// The canary's fields that the router itself handles. A probe carries a nonce; its answer names the router's
+// configuration.
 #pragma once
 
 #include <string_view>
 
 namespace ebb::wire {
 
-// Names of fields are compared without regard to case; HTTP/2 wants them in lower case.
+// Field names are case-insensitive; HTTP/2 requires lower case.
 struct FieldName {
   std::string_view written;
   std::string_view lower;
 };
 
-inline constexpr FieldName canary_nonce_field{"Ebbgate-Canary", "ebbgate-canary"};        // both ways
-inline constexpr FieldName generation_field{"Ebbgate-Generation", "ebbgate-generation"};  // by the router, decimal
-inline constexpr FieldName configuration_field{"Ebbgate-Configuration", "ebbgate-configuration"};  // by it, the digest
+inline constexpr FieldName canary_nonce_field{"Ebbgate-Canary", "ebbgate-canary"};        // in requests and answers
+inline constexpr FieldName generation_field{"Ebbgate-Generation", "ebbgate-generation"};  // the router's, decimal
+inline constexpr FieldName configuration_field{"Ebbgate-Configuration", "ebbgate-configuration"};  // its digest
 
 }  // namespace ebb::wire

@@ -21,8 +21,8 @@ constexpr std::uint8_t host_name_type = 0;
 
 std::uint8_t byte_at(std::string_view bytes, std::size_t at) { return static_cast<std::uint8_t>(bytes[at]); }
 
-// Takes numbers and length-prefixed fields off the front; once something is missing, `failed` stays true and every
-// field is empty, so that it need be looked at only where a decision is made.
+// Takes numbers and length-prefixed fields off the front. After the first missing byte `failed` stays true and every
+// field is empty, so callers check it only before decisions.
 class Reader {
  public:
   explicit Reader(std::string_view bytes) : rest_(bytes) {}
@@ -56,7 +56,7 @@ Parsed refuse(ClientHello& out, Alert alert, const char* why) {
   return {.status = Parsed::Status::refused, .cause = base::Cause::client_tls_failed, .why = why};
 }
 
-// RFC 6066 section 3. Its list can hold one entry only: one of each type, and host_name is the only type. Two readers
+// RFC 6066 section 3. The list can hold only one entry: one of each type, and host_name is the only type. Two readers
 // that choose differently from a longer list would route and serve different names.
 const char* read_server_name(std::string_view extension, ClientHello& out) {
   Reader reader(extension);
@@ -80,7 +80,7 @@ const char* read_alpn(std::string_view extension, ClientHello& out) {
   return nullptr;
 }
 
-// Only the two that are read here are looked into; GREASE (RFC 8701) and whatever is new are none of our business.
+// Reads only these two extensions and ignores others, such as GREASE (RFC 8701).
 const char* read_extensions(std::string_view extensions, ClientHello& out) {
   bool saw_server_name = false;
   bool saw_alpn = false;
@@ -117,11 +117,11 @@ const char* read_message(std::string_view message, ClientHello& out) {
   return read_extensions(extensions, out);
 }
 
-// The first wrong byte decides, however many follow it; so each is judged as soon as it is there, and what speaks
-// another protocol does not have to wait for five bytes.
+// The first wrong byte decides. Each byte is checked as soon as it arrives, so another protocol is refused without
+// waiting for five bytes.
 const char* check_record_header(std::string_view header) {
   if (!header.empty() && byte_at(header, 0) != handshake_record) return "not a TLS handshake record";
-  // The minor version means nothing (RFC 8446 section 5.1); a major one other than 3 never was TLS.
+  // The minor version means nothing (RFC 8446 section 5.1); the major version of TLS has always been 3.
   if (header.size() > 1 && byte_at(header, 1) != 3) return "not a TLS record";
   if (header.size() < record_header) return nullptr;
   const std::size_t length = std::size_t{byte_at(header, 3)} << 8 | byte_at(header, 4);
@@ -135,7 +135,7 @@ class Records {
  public:
   explicit Records(std::string_view bytes) : bytes_(bytes) {}
 
-  // What is there of the next record's payload; "" if nothing is, or if its header is wrong.
+  // The available part of the next record's payload; "" if there is none, or if its header is wrong.
   std::string_view next() {
     const std::string_view header = bytes_.substr(at_, record_header);
     why_ = check_record_header(header);
@@ -147,7 +147,7 @@ class Records {
     return payload;
   }
   std::size_t at() const { return at_; }
-  std::size_t missing() const { return missing_; }  // bytes of the last record that have not come yet
+  std::size_t missing() const { return missing_; }  // bytes of the last record that have not arrived
   const char* why() const { return why_; }
 
  private:
@@ -157,7 +157,7 @@ class Records {
   const char* why_ = nullptr;
 };
 
-// How far the message has come: its header may itself lie in four records.
+// How much of the message has arrived; its header may span four records.
 class Progress {
  public:
   void add(std::string_view payload) {
@@ -168,7 +168,7 @@ class Progress {
   }
   std::size_t bytes() const { return bytes_; }
   bool wrong_type() const { return header_bytes_ > 0 && byte_at(header(), 0) != client_hello_message; }
-  // Of the whole message with its header; 0 while that is not known.
+  // Size of the whole message with its header; 0 while unknown.
   std::size_t wanted() const {
     return header_bytes_ < message_header ? 0 : message_header + Reader(header().substr(1)).number(3);
   }
@@ -181,7 +181,7 @@ class Progress {
   std::size_t bytes_ = 0;
 };
 
-// The body of the message, out of `size` bytes of records that hold all of it.
+// The body of the message, from `size` bytes of records that contain all of it.
 std::string joined(std::string_view bytes, std::size_t size) {
   std::string message;
   message.reserve(size);
@@ -192,7 +192,7 @@ std::string joined(std::string_view bytes, std::size_t size) {
 
 Parsed read_joined(std::string_view records, std::size_t message_size, ClientHello& out) {
   const std::string message = joined(records, message_size);
-  // SSL 3.0 is 3.0 here, TLS 1.0 is 3.1; TLS 1.3 says 3.3 and means it in an extension.
+  // SSL 3.0 has version 3.0, TLS 1.0 has 3.1; TLS 1.3 says 3.3 here and states 1.3 in an extension.
   const bool known_version = message.size() < 2 || (byte_at(message, 0) == 3 && byte_at(message, 1) >= 1);
   if (!known_version) return refuse(out, Alert::protocol_version, "older than TLS 1.0");
   if (const char* why = read_message(message, out)) return refuse(out, Alert::decode_error, why);
@@ -219,7 +219,7 @@ Parsed parse_client_hello(std::string_view bytes, ClientHello& out) {
     if (progress.wrong_type()) return refuse(out, Alert::decode_error, "the first message is not a ClientHello");
     const std::size_t wanted = progress.wanted();
     if (wanted > client_hello_message_max) return refuse(out, Alert::decode_error, "the ClientHello is too large");
-    // A client has nothing to say behind its ClientHello before it is answered, so its record ends with it.
+    // A client sends nothing after its ClientHello until the server answers, so the record ends with the message.
     const std::size_t announced = progress.bytes() + records.missing();
     if (wanted > 0 && announced > wanted) {
       return refuse(out, Alert::decode_error, "more than a ClientHello in a record");
@@ -236,7 +236,7 @@ Parsed parse_client_hello(std::string_view bytes, ClientHello& out) {
 
 std::array<char, 7> fatal_alert(Alert alert) {
   constexpr char fatal = 2;
-  // Version 3.3 as RFC 8446 section 5.1 has it for all records but a first ClientHello.
+  // Version 3.3: RFC 8446 section 5.1 requires it for all records but a first ClientHello.
   return {static_cast<char>(alert_record), 3, 3, 0, 2, fatal, static_cast<char>(alert)};
 }
 

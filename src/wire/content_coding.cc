@@ -14,7 +14,7 @@ using After = Encoder::After;
 
 constexpr std::uint32_t piece = base::BlockPool::body_size;
 
-// "q=0", "q=0.0", "q=0.000" refuse; other weights only order what we order ourselves.
+// "q=0", "q=0.0", "q=0.000" refuse; other weights give an order, but the router uses its own.
 bool refused(std::string_view weight) {
   if (weight.size() < 3 || (weight[0] != 'q' && weight[0] != 'Q') || weight[1] != '=') return false;
   return weight.substr(2).find_first_not_of("0.") == std::string_view::npos;
@@ -130,7 +130,7 @@ bool accepts(std::string_view accept_encoding, ContentCoding coding) {
   return any;
 }
 
-// As measured, with the windows above.
+// Measured with the windows above.
 std::size_t Encoder::memory(ContentCoding coding) {
   switch (coding) {
     case ContentCoding::gzip: return std::size_t{140} << 10;

@@ -16,19 +16,19 @@ enum class ContentCoding : std::uint8_t { gzip, brotli, zstd };
 
 std::string_view name(ContentCoding coding);  // as in Content-Encoding
 
-// What Accept-Encoding allows (RFC 9110 section 12.5.3): named or "*", and not with a weight of 0. Nothing allows
-// nothing: a client that says nothing may be too old to know.
+// Whether Accept-Encoding allows the coding (RFC 9110 section 12.5.3): by name or by "*", with a weight above 0. A
+// missing field allows none: the client may be too old to know the coding.
 bool accepts(std::string_view accept_encoding, ContentCoding coding);
 
 class Encoder {
  public:
   static std::unique_ptr<Encoder> make(ContentCoding coding);
-  static std::size_t memory(ContentCoding coding);  // that one holds, about
+  static std::size_t memory(ContentCoding coding);  // of one encoder, approximately
   virtual ~Encoder() = default;
 
   enum class After : std::uint8_t {
-    more,   // more is to come: the encoder may hold bytes back
-    flush,  // all that was given must be readable at the other end
+    more,   // more input follows: the encoder may hold bytes back
+    flush,  // the peer must be able to read all input so far
     end,
   };
   virtual void encode(base::BlockPool& pool, std::string_view payload, After after, base::Chain& out) = 0;

@@ -57,8 +57,8 @@ BodyReader::Step BodyReader::next(std::string_view bytes) {
   return next_payload(bytes, framed.size);
 }
 
-// At most one run, and nothing behind it: what is refused later is then refused in a step of its own, and the payload
-// before it is the same however the bytes were split.
+// Returns at most one run. A later refusal then comes in a separate step, and the payload before it is the same however
+// the bytes were split.
 BodyReader::Step BodyReader::next_payload(std::string_view bytes, std::size_t at) {
   std::size_t size = state_ == State::data ? bytes.size() - at : 0;
   if (framing_ != Framing::until_close) {
@@ -88,7 +88,7 @@ BodyReader::Framed BodyReader::read_framing(std::string_view bytes) {
   return {.size = at};
 }
 
-// One byte of chunk framing; nullptr if it may stand there.
+// Takes one byte of chunk framing; nullptr if the byte is allowed.
 const char* BodyReader::take(char byte) {
   switch (state_) {
     case State::size:
@@ -123,8 +123,8 @@ const char* BodyReader::take(char byte) {
   return "body already refused";
 }
 
-// White space behind the size is refused, also before an extension, where RFC 9112 7.1.1 calls it bad: servers have
-// disagreed about the number that it ends.
+// White space after the size is refused, also before an extension, where RFC 9112 7.1.1 calls it bad: servers have
+// disagreed about the number.
 const char* BodyReader::take_size_byte(char byte) {
   const int digit = hex_digit(byte);
   if (digit >= 0) {
@@ -140,7 +140,7 @@ const char* BodyReader::take_size_byte(char byte) {
   return nullptr;
 }
 
-// Up to the end of one line. A line that is not complete yet is kept.
+// Reads up to the end of one line; keeps an incomplete line.
 BodyReader::Framed BodyReader::take_trailer_bytes(std::string_view bytes) {
   const std::size_t line_feed = bytes.find('\n');
   const bool whole = line_feed != std::string_view::npos;

@@ -1,5 +1,5 @@
-// The body behind a head: finds the payload in the bytes and the end of the message. Incremental and without memory of
-// its own but for trailers. Chunk extensions are dropped (RFC 9112 7.1.1 lets a recipient ignore them).
+// The body after a head: finds the payload in the bytes and the end of the message. Incremental; stores only trailers.
+// Chunk extensions are dropped (RFC 9112 7.1.1 lets a recipient ignore them).
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ class BodyReader {
   struct Step {
     enum class Status : std::uint8_t { more, complete, refused };
     Status status = Status::more;
-    std::uint32_t consumed = 0;  // of the given bytes; payload lies inside it
+    std::uint32_t consumed = 0;  // of the given bytes; includes the payload
     std::uint32_t payload_at = 0;
     std::uint32_t payload_size = 0;
     const char* why = "";  // refused: in words
@@ -25,14 +25,14 @@ class BodyReader {
   BodyReader() = default;  // Framing::none: complete at once
   BodyReader(Framing framing, std::uint64_t content_length);
 
-  // Handles one run of payload, or framing, at the front of `bytes`; call again with the rest until `consumed` covers
-  // all of it or the message is complete. Splitting the input anywhere gives the same payload, trailers and verdict.
+  // Handles one run of payload, or framing, at the front of `bytes`. Call again with the rest until `consumed` covers
+  // all bytes or the message is complete. The result does not depend on where the input is split.
   Step next(std::string_view bytes);
   bool complete() const;
   Framing framing() const { return framing_; }
-  // Framing::length: what is still to come. Others: UINT64_MAX if nothing is known.
+  // Framing::length: the bytes that are missing. Others: UINT64_MAX if unknown.
   std::uint64_t remaining() const;
-  // Framing::length: these bytes went by without being seen (splice).
+  // Framing::length: skips bytes that the kernel spliced.
   void skip(std::uint64_t bytes);
   // Validated trailer fields as lines with CRLF, without the final empty line. Fields that RFC 9110 6.5.1 forbids in
   // trailers (framing, routing, authentication, hop-by-hop) are dropped.
@@ -56,7 +56,7 @@ class BodyReader {
     broken
   };
   static constexpr std::uint8_t size_digits_max = 16;
-  static constexpr std::size_t extension_bytes_max = 4096;  // over the whole message: a flood otherwise
+  static constexpr std::size_t extension_bytes_max = 4096;  // over the whole message; more is a flood
 
   Step next_payload(std::string_view bytes, std::size_t at);
   Framed read_framing(std::string_view bytes);
@@ -69,9 +69,9 @@ class BodyReader {
   State state_ = State::done;
   std::uint8_t size_digits_ = 0;
   std::uint32_t extension_bytes_ = 0;
-  std::uint32_t trailer_bytes_ = 0;  // complete lines, the dropped ones too
-  std::uint64_t remaining_ = 0;      // of the body or of the chunk
-  std::string line_;                 // a trailer line that is not complete yet
+  std::uint32_t trailer_bytes_ = 0;  // complete lines, including dropped ones
+  std::uint64_t remaining_ = 0;      // missing bytes of the body or the chunk
+  std::string line_;                 // an incomplete trailer line
   std::string trailers_;
 };
 

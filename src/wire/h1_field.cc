@@ -23,8 +23,8 @@ constexpr Known known_fields[] = {
 #undef X
 };
 
-// A perfect hash: length, first byte and last but one (x-forwarded-host and -port differ there) tell the known names
-// apart; the multiplier is searched for by the compiler.
+// A perfect hash: length, first byte and last but one (x-forwarded-host and -port differ there) distinguish the known
+// names; the compiler searches for the multiplier.
 constexpr std::size_t slot_count = 64;
 
 constexpr std::size_t slot_of(std::size_t size, char first, char last_but_one, unsigned multiplier) {
@@ -43,7 +43,7 @@ constexpr bool tells_apart(unsigned multiplier) {
   return true;
 }
 
-// Else a twin would have another slot than its name.
+// Otherwise a twin would hash to another slot than its name.
 static_assert(std::ranges::none_of(known_fields, [](const Known& known) {
   return known.name.front() == '-' || known.name[known.name.size() - 2] == '-';
 }));
@@ -69,7 +69,7 @@ Word word_at(std::string_view text, std::size_t at) {
   return word;
 }
 
-// Words at a time, the last of them over the one before: of names that are as long as a word or longer.
+// Compares word by word; the last word overlaps the one before. For names at least as long as a word.
 template <class Word>
 bool words_equal(std::string_view name, std::string_view lower_case_name) {
   constexpr Word bits_5 = static_cast<Word>(0x2020202020202020);
@@ -80,8 +80,8 @@ bool words_equal(std::string_view name, std::string_view lower_case_name) {
   return (word_at<Word>(name, last) | bits_5) == word_at<Word>(lower_case_name, last);
 }
 
-// Of the same length. `name` holds token bytes only: among those, setting bit 5 maps nothing but the capitals onto a
-// letter or a hyphen.
+// For names of equal length. `name` holds token bytes only: among those, setting bit 5 maps only capitals onto letters
+// or the hyphen.
 bool is_name(std::string_view name, std::string_view lower_case_name) {
   if (name.size() >= 8) return words_equal<std::uint64_t>(name, lower_case_name);
   if (name.size() >= 4) return words_equal<std::uint32_t>(name, lower_case_name);
@@ -90,8 +90,8 @@ bool is_name(std::string_view name, std::string_view lower_case_name) {
 
 bool is_alphanumeric(char c) { return scan::is_digit(c) || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z'); }
 
-// Interfaces such as CGI write dashes as underscores (RFC 3875 4.1.18), some servers all other marks too: for programs
-// behind them such a name is the known one. User-Agent decides nothing.
+// CGI and similar interfaces write dashes as underscores (RFC 3875 4.1.18), and some servers all other marks too.
+// Programs behind them take such a name for the known one. User-Agent is harmless.
 bool is_twin(std::string_view name, const Known& known) {
   for (std::size_t i = 0; i < name.size(); ++i) {
     if (known.name[i] == '-' ? is_alphanumeric(name[i]) : (name[i] | 0x20) != known.name[i]) return false;
@@ -137,8 +137,8 @@ bool valid_ipv6(std::string_view text) {
   return inet_pton(AF_INET6, terminated, &address) == 1;
 }
 
-// RFC 9110 6.5.1: what must be known before the content cannot be told behind it. Framing, routing, authentication,
-// request modifiers, how the content is to be read, and what belongs to one connection.
+// RFC 9110 6.5.1: a recipient needs these before the content. Framing, routing, authentication, request modifiers,
+// content format, and connection fields.
 constexpr std::string_view forbidden_in_trailers[] = {
     "accept-encoding",
     "age",
@@ -173,7 +173,7 @@ FieldId field_id(std::string_view name) {
   const Known& known = slots[slot_of(name.size(), name.front(), name[name.size() - 2], multiplier)];
   if (known.name.size() != name.size()) return FieldId::other;
   if (is_name(name, known.name)) return known.id;
-  return is_twin(name, known) ? FieldId::twin : FieldId::other;  // no mark of a name has a part in the hash
+  return is_twin(name, known) ? FieldId::twin : FieldId::other;  // the hash ignores the marks of a name
 }
 
 bool names_client_certificate(std::string_view name) {
@@ -212,7 +212,7 @@ bool is_field_value(std::string_view text) {
   return !scan::is_blank(text.front()) && !scan::is_blank(text.back()) && scan::skip_value(text.data(), end) == end;
 }
 
-// Of the fields that the router itself knows, only Referer and User-Agent change nothing about the message.
+// Of the fields that the router knows, only Referer and User-Agent do not affect the message.
 bool may_be_trailer(const Field& field) {
   if (field.id != FieldId::other) return field.id == FieldId::referer || field.id == FieldId::user_agent;
   if (names_client_certificate(field.name)) return false;
@@ -262,7 +262,8 @@ bool valid_authority(std::string_view authority) {
     const char* end = authority.data() + authority.size();
     const char* host_end = scan::skip(authority.data(), end, scan::host_byte);
     const std::string_view host(authority.data(), host_end);
-    // A last dot is the root's. More would be another name to the routes, and the same to who drops them all.
+    // One trailing dot stands for the root. More would give a name that is new to the routes but equal for servers that
+    // drop all dots.
     if (host.empty() || host.front() == '.' || host.contains("..")) return false;
     port_part = {host_end, end};
   }

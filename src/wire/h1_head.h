@@ -14,7 +14,7 @@
 
 namespace ebb::wire {
 
-// Fields that the router itself must understand. One list: enumerator and name.
+// Fields that the router must understand. One list: enumerator and name.
 #define EBB_FIELDS(X)                       \
   X(host, "host")                           \
   X(connection, "connection")               \
@@ -43,19 +43,19 @@ enum class FieldId : std::uint8_t {
 #define X(id, text) id,
   EBB_FIELDS(X)
 #undef X
-      twin,  // of one of them, with another mark in the place of a dash: `Transfer_Encoding`
+      twin,  // a known name with another mark for a dash: `Transfer_Encoding`
 };
 
 struct Field {
-  std::string_view name;   // as it was sent
-  std::string_view value;  // without optional white space around it
+  std::string_view name;   // as sent
+  std::string_view value;  // without surrounding white space
   FieldId id = FieldId::other;
   bool hop = false;  // belongs to this connection only (RFC 9110 7.6.1): never forwarded
 };
 
 inline constexpr std::size_t fields_max = 256;
 
-// Fixed room, so that reading a head allocates nothing; a worker has one per kind and reuses it.
+// Fixed size, so that reading a head allocates nothing; a worker reuses one per kind.
 class Fields {
  public:
   std::span<const Field> all() const { return {items_.data(), count_}; }
@@ -83,12 +83,12 @@ struct HeadLimits {
 
 enum class Method : std::uint8_t { other, get, head, post, put, delete_, connect, options, trace, patch };
 
-// RFC 9110 9.2.1: it asks for nothing to be changed.
+// RFC 9110 9.2.1: the request changes nothing.
 constexpr bool safe(Method method) {
   return method == Method::get || method == Method::head || method == Method::options || method == Method::trace;
 }
 
-// RFC 9110 9.2.2: repeating it has the same effect as doing it once.
+// RFC 9110 9.2.2: repeating the request has the same effect as sending it once.
 constexpr bool idempotent(Method method) { return safe(method) || method == Method::put || method == Method::delete_; }
 
 enum class Framing : std::uint8_t {
@@ -102,7 +102,7 @@ struct RequestHead {
   Method method = Method::other;
   std::string_view method_text;
   std::string_view target;     // as sent
-  std::string_view authority;  // host[:port]: of the absolute form if there is one, else of Host; "" only in HTTP/1.0
+  std::string_view authority;  // host[:port], of the absolute form if used, else of Host; "" only in HTTP/1.0
   std::string_view path;       // origin form with the query, also when the target was in absolute form; or "*"
   std::uint8_t minor = 1;      // HTTP/1.minor
   Framing framing = Framing::none;
@@ -119,10 +119,10 @@ struct ResponseHead {
   std::string_view reason;
   std::uint8_t minor = 1;
   Framing framing = Framing::none;
-  std::uint64_t content_length = 0;  // also set for HEAD and 304, where it describes a body that does not come
+  std::uint64_t content_length = 0;  // also for HEAD and 304, which have no body
   bool has_length = false;
   bool keep_alive = true;
-  std::uint32_t idle_seconds = 0;  // how long it says that it keeps an idle connection; 0: nothing
+  std::uint32_t idle_seconds = 0;  // the endpoint's keep-alive timeout; 0: not stated
   std::string_view upgrade;
   Fields fields;
 
@@ -133,20 +133,20 @@ struct Parsed {
   enum class Status : std::uint8_t { incomplete, complete, refused };
   Status status = Status::incomplete;
   std::uint32_t consumed = 0;                  // complete: bytes of the head, its empty line included
-  base::Cause cause = base::Cause::completed;  // refused: why
-  const char* why = "";                        // refused: in words, a literal
+  base::Cause cause = base::Cause::completed;  // if refused
+  const char* why = "";                        // if refused: a literal for messages
 };
 
-// `bytes` begins at the first byte of the head (empty lines before a request line are skipped and counted). The views
-// in `out` point into `bytes`.
+// `bytes` begins at the first byte of the head (empty lines before a request line are skipped and counted). Views in
+// `out` point into `bytes`.
 Parsed parse_request(std::string_view bytes, const HeadLimits& limits, RequestHead& out);
 
-// The framing of a response depends on what was asked.
+// The framing of a response depends on the request's method.
 Parsed parse_response(std::string_view bytes, const HeadLimits& limits, Method request_method, ResponseHead& out);
 
 // Case-insensitive, ASCII only.
 bool equals_ignoring_case(std::string_view a, std::string_view b);
-// True if the comma-separated list holds the token.
+// True if the comma-separated list contains the token.
 bool list_has_token(std::string_view list, std::string_view token);
 
 }  // namespace ebb::wire

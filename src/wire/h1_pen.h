@@ -1,4 +1,4 @@
-// Writes a head into one pooled block. Used by h1_write_request and h1_write_response.
+// Writes a head into one pooled block. For h1_write_request and h1_write_response.
 #pragma once
 
 #include <algorithm>
@@ -14,16 +14,16 @@ namespace ebb::wire {
 inline constexpr std::size_t decimal_digits_max = 20;
 inline constexpr std::size_t line_overhead = 4;  // ": " and CRLF
 
-// A pen over a block that was taken large enough for the worst case; finish() proves that it was.
+// Writes into a block sized for the worst case; finish() asserts that it was large enough.
 class Pen {
  public:
-  // The text begins at `from`; what is before it belongs to the caller.
+  // The text begins at `from`; the bytes before belong to the caller.
   Pen(base::BlockPool& pool, std::size_t bound, std::size_t from = 0)
       : slice_(*pool.take(static_cast<std::uint32_t>(bound)).block(), static_cast<std::uint32_t>(from), 0),
         at_(slice_.mutable_data()) {}
 
   Pen& text(std::string_view bytes) {
-    at_ = std::copy(bytes.begin(), bytes.end(), at_);  // unlike memcpy, takes an empty view without data
+    at_ = std::copy(bytes.begin(), bytes.end(), at_);  // unlike memcpy, accepts an empty view without data
     return *this;
   }
   Pen& number(std::uint64_t value) {

@@ -11,15 +11,15 @@ using base::Cause;
 
 Parsed bad_request(const char* why) { return refused(Cause::client_bad_request, why); }
 
-// Reads one head; `at_` moves over the request line piece by piece. Each piece either stands, is refused by its first
-// offending byte, or is not complete yet.
+// Reads one head; `at_` moves along the request line piece by piece. Each piece is accepted, refused by its first
+// offending byte, or incomplete.
 class RequestReader {
  public:
   RequestReader(std::string_view bytes, const HeadLimits& limits, RequestHead& out)
       : bytes_(bytes), at_(bytes.data()), end_(at_ + bytes.size()), limits_(limits), out_(out) {}
 
   Parsed read();
-  // Incomplete although as long as a head may be.
+  // Refuses an incomplete head that already has the maximum length.
   Parsed too_long() const {
     return in_target_ ? refused(Cause::client_uri_too_long, "request target too long")
                       : refused(Cause::client_head_too_large, "request head too long");
@@ -46,7 +46,7 @@ class RequestReader {
   bool in_target_ = false;
 };
 
-// RFC 9112 2.2: empty lines before a request line are ignored; old clients sent them behind a body.
+// RFC 9112 2.2: ignore empty lines before a request line; old clients sent them after a body.
 Parsed RequestReader::skip_empty_lines() {
   while (at_ != end_ && *at_ == '\r') {
     if (end_ - at_ < 2) return {};
@@ -88,7 +88,7 @@ Parsed RequestReader::read_version() {
     if (!fits) return bad_request("invalid HTTP version or end of the request line");
   }
   if (at_[5] != '1') return refused(Cause::client_version_refused, "HTTP major version other than 1");
-  // RFC 9110 2.5: a higher minor version is read as the highest that we know.
+  // RFC 9110 2.5: read a higher minor version as the highest known version.
   out_.minor = at_[7] == '0' ? 0 : 1;
   at_ += shape.size();
   return passed;
@@ -114,14 +114,14 @@ Parsed RequestReader::read_target_form() {
   return read_absolute_form(target.substr(scheme_end + 3));
 }
 
-// RFC 9112 3.2.2: the target's authority counts, Host does not.
+// RFC 9112 3.2.2: the target's authority overrides Host.
 Parsed RequestReader::read_absolute_form(std::string_view rest) {
   const std::size_t authority_end = rest.find_first_of("/?");
   out_.authority = rest.substr(0, authority_end);
   if (!valid_authority(out_.authority)) return bad_request("invalid authority in the request target");
   if (authority_end == std::string_view::npos) {
-    // RFC 9112 3.2.4: OPTIONS without a path asks about the server as a whole. Else the path is "/": the slash before
-    // the authority serves, so that the view stays within the head.
+    // RFC 9112 3.2.4: OPTIONS without a path concerns the server as a whole. Otherwise the path is "/": reuse the slash
+    // before the authority, so that the view stays within the head.
     out_.path = out_.method == Method::options ? std::string_view("*") : std::string_view(rest.data() - 1, 1);
     return passed;
   }
@@ -143,8 +143,8 @@ Parsed RequestReader::conclude(const SectionFacts& facts) {
   const bool has_content = facts.chunked || facts.content_length != 0;
   out_.expect_continue = facts.expects_continue && has_content;
   out_.te_trailers = facts.te_trailers;
-  // A tunnel of HTTP/2 frames would carry requests past the routes, so that offer is not passed on; RFC 9110 7.8 lets
-  // a server ignore Upgrade.
+  // A tunnel of HTTP/2 frames would carry requests past the routes, so drop the offer; RFC 9110 7.8 lets a server
+  // ignore Upgrade.
   if (facts.wants_upgrade && out_.minor >= 1 && !list_has_token(facts.upgrade, "h2c")) out_.upgrade = facts.upgrade;
   return passed;
 }
@@ -180,7 +180,7 @@ void clear(RequestHead& head) {
 
 Parsed parse_request(std::string_view bytes, const HeadLimits& limits, RequestHead& out) {
   clear(out);
-  // Bytes beyond the limit are never looked at: the answer then cannot depend on how many of them have arrived.
+  // Never looks at bytes beyond the limit: the answer then does not depend on how many of them have arrived.
   RequestReader reader(bytes.substr(0, limits.head_bytes), limits, out);
   const Parsed parsed = reader.read();
   if (parsed.status == Parsed::Status::incomplete && bytes.size() >= limits.head_bytes) return reader.too_long();

@@ -16,8 +16,8 @@ constexpr std::uint16_t not_modified = 304;
 
 Parsed bad_response(const char* why) { return refused(Cause::backend_bad_response, why); }
 
-// `consumed` is the length of the status line. The space behind the code is missing from some servers when there is
-// no reason; nothing else could be meant by it.
+// `consumed` is the length of the status line. Some servers omit the space after the code if there is no reason phrase;
+// this is unambiguous.
 Parsed read_status_line(std::string_view bytes, ResponseHead& out) {
   constexpr std::string_view shape = "HTTP/1.d ddd";
   for (std::size_t i = 0; i < shape.size(); ++i) {
@@ -43,7 +43,7 @@ Parsed read_status_line(std::string_view bytes, ResponseHead& out) {
   return {.status = Status::complete, .consumed = static_cast<std::uint32_t>(at + 2 - bytes.data())};
 }
 
-// RFC 9112 6.3, in its order.
+// RFC 9112 6.3, in that order.
 Parsed conclude(const SectionFacts& facts, Method request_method, ResponseHead& out) {
   out.keep_alive = facts.keep_alive(out.minor);
   out.idle_seconds = facts.idle_seconds;
@@ -54,7 +54,7 @@ Parsed conclude(const SectionFacts& facts, Method request_method, ResponseHead& 
     out.upgrade = facts.upgrade;
   }
   if (out.status < 200 || out.status == no_content) {
-    // Content is impossible here. A backend that announces some anyway may be about to send it.
+    // Such a response has no content. A backend that announces content may still send it.
     if (facts.chunked || facts.content_length != 0) return bad_response("content announced where none may be");
     out.has_length = false;
     out.framing = Framing::none;
@@ -99,7 +99,7 @@ void clear(ResponseHead& head) {
 
 Parsed parse_response(std::string_view bytes, const HeadLimits& limits, Method request_method, ResponseHead& out) {
   clear(out);
-  // As for requests: bytes beyond the limit are never looked at.
+  // As for requests: never looks at bytes beyond the limit.
   const Parsed parsed = read_response(bytes.substr(0, limits.head_bytes), limits, request_method, out);
   if (parsed.status == Status::incomplete && bytes.size() >= limits.head_bytes) {
     return bad_response("response head too long");

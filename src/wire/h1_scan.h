@@ -1,6 +1,6 @@
-// Byte classes of RFC 9110 5.6.2 and 5.5, and the loops that run over them. Names are short, so a table decides byte
-// by byte; values and targets are long, so whole vectors are looked at where the compiler's target has them.
-// Every function returns the first byte that does not belong to the class, or `end`; none reads past `end`.
+// Byte classes of RFC 9110 5.6.2 and 5.5, and loops over them. Names are short, so a table decides byte by byte. Values
+// and targets are long, so they are read a vector at a time if the compiler's target has vectors. Every function
+// returns the first byte outside the class, or `end`; none reads past `end`.
 #pragma once
 
 #include <array>
@@ -101,7 +101,7 @@ inline const char* skip_target(const char* at, const char* end) {
 #if defined(EBB_SCAN_LANES)
   while (end - at >= Lanes::width) {
     const Lanes lanes = Lanes::load(at);
-    // The lanes themselves are part of the union: their high bit is set for obs-text, which a target may not hold.
+    // The lanes themselves are part of the union: their high bit marks obs-text, which a target may not contain.
     const unsigned stops = (lanes | lanes.at_most(0x20) | lanes.equal(0x7f) | lanes.equal('#')).high_bits();
     if (stops != 0) return at + std::countr_zero(stops);
     at += Lanes::width;

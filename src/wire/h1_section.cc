@@ -9,7 +9,7 @@ namespace {
 
 using base::Cause;
 
-// More is an attack on the pairing of options with fields, which is quadratic.
+// Matching options with fields is quadratic; a longer list is an attack.
 constexpr std::uint32_t connection_options_max = 32;
 
 constexpr std::uint64_t idle_seconds_max = 86'400;
@@ -34,8 +34,8 @@ Parsed note_content_length(const Field& field, SectionFacts& facts) {
   return accepted;
 }
 
-// Only one final `chunked` is served. The rest is told apart for the answer's sake: a coding that we do not implement
-// gets 501 (RFC 9112 6.1), a list whose end cannot be found gets 400 (RFC 9112 6.3).
+// Only one final `chunked` is supported. An unknown coding gets 501 (RFC 9112 6.1); a list whose end cannot be found
+// gets 400 (RFC 9112 6.3).
 Parsed refuse_codings(std::string_view value) {
   ListWalk walk(value);
   bool chunked_seen = false;
@@ -51,7 +51,7 @@ Parsed refuse_codings(std::string_view value) {
 }
 
 Parsed note_transfer_encoding(const Field& field, std::uint8_t minor, SectionFacts& facts) {
-  // RFC 9112 6.1: a 1.0 message with Transfer-Encoding has faulty framing, whatever it says.
+  // RFC 9112 6.1: a 1.0 message with Transfer-Encoding has faulty framing, whatever the value.
   if (minor == 0) return refused_request("Transfer-Encoding in HTTP/1.0");
   if (facts.has_length) return refused_request("Transfer-Encoding beside Content-Length");
   if (facts.chunked) return refused_request("repeated Transfer-Encoding");
@@ -60,7 +60,8 @@ Parsed note_transfer_encoding(const Field& field, std::uint8_t minor, SectionFac
   return accepted;
 }
 
-// Dropping these by nomination would change framing, routing or the trace of the client's address for the next reader.
+// If Connection could nominate these fields, dropping them would change framing, routing or the client's address for
+// the next reader.
 bool may_be_nominated(FieldId id) {
   switch (id) {
     case FieldId::host:
@@ -97,7 +98,7 @@ Parsed note_connection(const Field& field, SectionFacts& facts) {
 }
 
 Parsed note_expect(Field& field, std::uint8_t minor, SectionFacts& facts) {
-  // RFC 9110 10.1.1: ignored in HTTP/1.0, hence not sent on as HTTP/1.1 either.
+  // RFC 9110 10.1.1: ignored in HTTP/1.0, hence not forwarded as HTTP/1.1 either.
   field.hop = minor == 0;
   if (minor == 0) return accepted;
   if (!equals_ignoring_case(field.value, "100-continue")) {
@@ -115,7 +116,7 @@ Parsed note_upgrade(Field& field, SectionFacts& facts) {
   return accepted;
 }
 
-// "timeout=5, max=100" (RFC 2068 19.7.1.1); what cannot be read is a hint that is not there.
+// "timeout=5, max=100" (RFC 2068 19.7.1.1); an unreadable hint is ignored.
 Parsed note_keep_alive(const Field& field, SectionFacts& facts) {
   constexpr std::string_view timeout = "timeout=";
   ListWalk walk(field.value);

@@ -1,5 +1,5 @@
-// The field section of a head: reads the lines and gathers what they say about framing and the connection. The same
-// for requests and responses, so that both sides are read by the same rules.
+// The field section of a head: reads the lines and gathers the facts about framing and the connection. Requests and
+// responses use the same rules.
 //
 // Before: h1_request, h1_response (the first line). Next: the same files, which draw the conclusions.
 #pragma once
@@ -11,7 +11,7 @@
 
 namespace ebb::wire {
 
-// What the fields said, not yet what it means for the message.
+// The facts in the fields, before conclusions about the message.
 struct SectionFacts {
   bool has_length = false;
   bool chunked = false;
@@ -25,7 +25,7 @@ struct SectionFacts {
   bool wants_upgrade = false;
   bool expects_continue = false;
   bool te_trailers = false;
-  bool nominates = false;  // some connection option is the name of a field
+  bool nominates = false;  // a connection option is the name of a field
   std::uint32_t connection_options = 0;
   std::uint32_t idle_seconds = 0;  // Keep-Alive: timeout=N
 
@@ -42,11 +42,11 @@ struct SectionRules {
 Parsed read_section(std::string_view bytes, const char* at, const SectionRules& rules, Fields& fields,
                     SectionFacts& facts);
 
-// What one field says, for fields with an id. HTTP/2 asks this too (h2_heads), so that nothing passes there that would
-// be refused here. Not refused: `status` is incomplete.
+// Takes the facts of one field that has an id. h2_heads uses this too, so HTTP/2 refuses what HTTP/1 would refuse. If
+// accepted, `status` is incomplete.
 Parsed note_field(Field& field, const SectionRules& rules, SectionFacts& facts);
 
-// Back to how they were made. `fields` keeps its bytes: clearing the count is enough, and it is 10 KiB.
+// Resets the head. `fields` keeps its 10 KiB of bytes: clearing the count is enough.
 void clear(RequestHead& head);
 void clear(ResponseHead& head);
 

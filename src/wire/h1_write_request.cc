@@ -8,7 +8,7 @@
 
 namespace ebb::wire {
 
-// Writes lines and their marks. The block is taken for the worst case of both; finish() proves that it was enough.
+// Writes lines and their marks. The block is sized for the worst case of both; finish() asserts that it was enough.
 class RequestPen {
  public:
   RequestPen(base::BlockPool& pool, std::size_t text_bound, std::size_t lines_max)
@@ -24,7 +24,7 @@ class RequestPen {
     summary_->path_size = static_cast<std::uint32_t>(path.size());
     summary_->first_line = static_cast<std::uint32_t>(pen_.size());
   }
-  // A line whose value is written piece by piece, until end().
+  // A line whose value is written in pieces, until end().
   Pen& begin(LineKind kind, std::string_view name, FieldId id = FieldId::other) {
     pen_.text(name).text(WrittenRequest::separator);
     mark_->name_size = static_cast<std::uint32_t>(name.size()) & size_max;
@@ -53,7 +53,7 @@ class RequestPen {
  private:
   using Summary = WrittenRequest::Summary;
   using Mark = WrittenRequest::Mark;
-  static constexpr std::uint32_t size_max = (1u << 24) - 1;  // far above what limits.head_bytes may be
+  static constexpr std::uint32_t size_max = (1u << 24) - 1;  // far above the maximum of limits.head_bytes
 
   std::size_t text_at_;
   std::size_t lines_max_;
@@ -68,7 +68,7 @@ namespace {
 // Framing, connection (2), TE, five of forwarding, Via, four of the certificate; Host.
 constexpr std::size_t own_lines_max = 15;
 
-// An open quote in Forwarded would swallow what we append (RFC 7239 4: values may be quoted strings).
+// An open quote in Forwarded would swallow the element that we append (RFC 7239 4: values may be quoted strings).
 bool quotes_are_closed(std::string_view value) {
   bool open = false;
   for (std::size_t i = 0; i < value.size(); ++i) {
@@ -81,7 +81,7 @@ bool quotes_are_closed(std::string_view value) {
   return !open;
 }
 
-// What the client's side said comes first, joined into one line; the last element is ours.
+// The client's values come first, joined into one line; the last element is ours.
 void write_received(Pen& pen, const Fields& fields, FieldId id) {
   for (const Field& field : fields.all()) {
     if (field.id != id || field.value.empty()) continue;
@@ -94,7 +94,7 @@ constexpr FieldSet forwarding_fields = set_of(FieldId::forwarded) | set_of(Field
                                        set_of(FieldId::x_forwarded_host) | set_of(FieldId::x_forwarded_port) |
                                        set_of(FieldId::x_forwarded_proto);
 
-// All or nothing: a client's word about one of them beside ours about another would be a story that nobody told.
+// All or nothing: mixing the client's fields with ours would describe a path that no request took.
 bool writes_forwarding(const Fields& fields, ForwardingMode mode) {
   if (mode != ForwardingMode::if_none) return mode != ForwardingMode::never;
   return std::ranges::none_of(
@@ -133,7 +133,7 @@ class ForwardingLines {
   void write_earlier(Pen& value, FieldId id) {
     if (forwarding_.mode != ForwardingMode::replace) write_received(value, fields_, id);
   }
-  // What a trusted proxy said, or `ours`. The last line is the proxy's own: those before it may be its client's.
+  // A trusted proxy's value, or `ours`. The proxy wrote the last line; earlier lines may be its client's.
   std::string_view kept(FieldId id, std::string_view ours) const {
     const bool believed = forwarding_.trusted && forwarding_.mode != ForwardingMode::replace;
     if (!believed) return ours;
@@ -184,7 +184,7 @@ bool request_field_passes(const Field& field, bool forwarding_is_ours, bool trus
     case FieldId::host:
     case FieldId::content_length:
     case FieldId::twin: return false;
-    case FieldId::x_real_ip: return trusted || !forwarding_is_ours;  // not ours, but a client does not choose it
+    case FieldId::x_real_ip: return trusted || !forwarding_is_ours;  // not ours, but the client cannot choose it
     case FieldId::forwarded:
     case FieldId::x_forwarded_for:
     case FieldId::x_forwarded_host:
@@ -195,7 +195,7 @@ bool request_field_passes(const Field& field, bool forwarding_is_ours, bool trus
   }
 }
 
-// RFC 9110 7.8 and 10.1.4: Upgrade and TE go with a connection option of their name.
+// RFC 9110 7.8 and 10.1.4: Upgrade and TE need a connection option of the same name.
 void write_request_connection(RequestPen& pen, const RequestHead& head) {
   const bool upgrade = !head.upgrade.empty();
   if (upgrade) {
@@ -216,7 +216,7 @@ void write_framing(RequestPen& pen, const RequestHead& head) {
 }  // namespace
 
 WrittenRequest write_request(base::BlockPool& pool, const RequestHead& head, const Forwarding& forwarding) {
-  constexpr std::size_t fixed_bound = 512;  // names and punctuation of the lines that are ours
+  constexpr std::size_t fixed_bound = 512;  // names and punctuation of our own lines
   const std::size_t bound = fixed_bound + head.method_text.size() + head.path.size() + 3 * head.authority.size() +
                             2 * forwarding.host.size() + head.upgrade.size() + bytes_of(head.fields) +
                             2 * forwarding.client_host.size() + 2 * forwarding.scheme.size() + forwarding.via.size() +
@@ -224,7 +224,7 @@ WrittenRequest write_request(base::BlockPool& pool, const RequestHead& head, con
   const bool forwarding_is_ours = writes_forwarding(head.fields, forwarding.mode);
   RequestPen pen(pool, bound, head.fields.size() + own_lines_max);
   pen.request_line(head.method_text, head.path);
-  // RFC 9112 3.2: Host comes first; it is empty for an HTTP/1.0 client that named no host.
+  // RFC 9112 3.2: Host comes first; empty if an HTTP/1.0 client sent none.
   pen.line(LineKind::host, "Host", head.authority);
   for (const Field& field : head.fields.all()) {
     if (request_field_passes(field, forwarding_is_ours, forwarding.trusted)) {

@@ -12,14 +12,14 @@ void write_status_line(Pen& pen, int status, std::string_view reason) {
 
 bool response_field_passes(const Field& field, bool chunked) {
   if (field.hop || field.id == FieldId::content_length) return false;
-  return field.id != FieldId::trailer || chunked;  // without chunks there is no place for trailers
+  return field.id != FieldId::trailer || chunked;  // trailers need chunks
 }
 
 void write_response_connection(Pen& pen, const ResponseHead& head, const ResponsePlan& plan) {
   if (!head.upgrade.empty()) {
     pen.line("Connection", "upgrade").line("Upgrade", head.upgrade);
   } else if (head.interim()) {
-    return;  // says nothing about the connection: the final response will
+    return;  // says nothing about the connection: the final response does
   } else if (!plan.keep_alive) {
     pen.line("Connection", "close");
   } else if (plan.client_minor == 0) {

@@ -1,5 +1,5 @@
-// The fields of one header block as nghttp2 decodes them, one behind the other in a buffer that is used again. A block
-// may span several receives (CONTINUATION), so it belongs to its session; between blocks it holds little.
+// The fields of one header block as nghttp2 decodes them, back to back in a reused buffer. A block may span several
+// receives (CONTINUATION), so it belongs to its session; between blocks it holds little.
 #pragma once
 
 #include <cstdint>
@@ -20,9 +20,9 @@ class HeaderBlock {
     too_large_ = path_too_large_ = false;
   }
 
-  // What goes beyond the limit is counted but not kept: HPACK's state needs the rest of the block to be decoded.
+  // Fields beyond the limit are counted but not kept: HPACK's state requires decoding the rest of the block.
   void add(std::string_view name, std::string_view value) {
-    constexpr std::size_t line_overhead = 4;  // as in an HTTP/1 head, for which the limit is written
+    constexpr std::size_t line_overhead = 4;  // as in an HTTP/1 head, which the limit is for
     decoded_ += name.size() + value.size() + line_overhead;
     if (too_large_ || decoded_ > bytes_max_) {
       path_too_large_ = path_too_large_ || (!too_large_ && name == ":path");
@@ -46,7 +46,7 @@ class HeaderBlock {
   bool too_large() const { return too_large_; }
   bool path_too_large() const { return path_too_large_; }
 
-  // Views live until the block is cleared or added to.
+  // Views live until the next clear or add.
   class Walk {
    public:
     explicit Walk(const HeaderBlock& block) : rest_(block.bytes_) {}

@@ -1,6 +1,6 @@
-// Budgets for frames that are cheap for a peer and cost us work: resets, control frames, frames without content. Pure;
-// time comes from the caller. Within a budget nothing is delayed; beyond it the connection ends (ENHANCE_YOUR_CALM),
-// since a peer that floods once has no better use for the next second.
+// Budgets for frames that are cheap for a peer and expensive for us: resets, control frames, frames without content.
+// Pure; the caller passes the time. Within a budget nothing is delayed. Beyond it the connection ends
+// (ENHANCE_YOUR_CALM), since slowing down a peer that floods would not help.
 //
 // Before: h2_frame_scan (every frame's header, also of frames that nghttp2 would silently ignore). Next: h2_session.
 #pragma once
@@ -34,25 +34,25 @@ class TokenBucket {
  private:
   static constexpr std::uint32_t credit_max = 1 << 16;
 
-  base::Duration period_;  // in which one token comes back
+  base::Duration period_;  // for one token to come back
   base::Duration depth_;
-  base::Instant full_at_{};  // when all that was taken will have come back
+  base::Instant full_at_{};  // when all taken tokens will be back
   std::uint32_t credit_ = 0;
 };
 
 class H2Budget {
  public:
   static constexpr std::uint32_t continuations_max = 8;   // per block
-  static constexpr std::uint32_t block_bytes_factor = 4;  // of the head limit: beyond it a block is an attack
+  static constexpr std::uint32_t block_bytes_factor = 4;  // times the head limit; a larger block is an attack
 
   explicit H2Budget(std::uint32_t head_bytes) : block_bytes_max_(head_bytes * block_bytes_factor) {}
 
-  // Each returns nullptr, or in words what there was too much of.
+  // Each returns nullptr, or the name of the exceeded budget.
   const char* take(const FrameHeader& frame, base::Instant now);
-  const char* take_fault(base::Instant now);          // a stream that we had to refuse or reset
-  const char* take_empty_payload(base::Instant now);  // DATA of nothing but padding
+  const char* take_fault(base::Instant now);          // a stream that we refused or reset
+  const char* take_empty_payload(base::Instant now);  // DATA with only padding
 
-  // WINDOW_UPDATE and PING answer data (gRPC measures the bandwidth so): they are earned by it.
+  // WINDOW_UPDATE and PING answer data (gRPC measures bandwidth by PING): sent data earns them.
   void data_sent() {
     window_updates_.credit(4);
     pings_.credit(1);
@@ -70,7 +70,7 @@ class H2Budget {
   TokenBucket settings_{20, 1};
   TokenBucket empty_payloads_{100, 10};
   TokenBucket window_updates_{1000, 200};
-  TokenBucket others_{200, 10};  // PRIORITY, GOAWAY, and types that we do not know
+  TokenBucket others_{200, 10};  // PRIORITY, GOAWAY, and unknown types
   std::uint32_t block_bytes_max_;
   std::uint32_t block_bytes_ = 0;
   std::uint32_t continuations_ = 0;

@@ -1,5 +1,5 @@
-// Makes an nghttp2 session: callbacks, options, our SETTINGS and windows. Each callback turns C into a member of State.
-// Next: h2_events (what came), h2_output (what leaves).
+// Makes an nghttp2 session: callbacks, options, our SETTINGS and windows. Each callback forwards from C to a member of
+// State. Next: h2_events (input), h2_output (output).
 #include "wire/h2_memory.h"
 #include "wire/h2_state.h"
 
@@ -17,7 +17,7 @@ struct OptionDeleter {
   void operator()(nghttp2_option* option) const { nghttp2_option_del(option); }
 };
 
-// Acknowledgements that wait to be sent; more means that the peer does not read what it asks for.
+// Acknowledgements that wait to be sent; with more, the peer does not read the answers that it requests.
 constexpr std::size_t acks_waiting_max = 256;
 
 std::unique_ptr<nghttp2_option, OptionDeleter> make_option() {
@@ -28,7 +28,7 @@ std::unique_ptr<nghttp2_option, OptionDeleter> make_option() {
   nghttp2_option_set_max_outbound_ack(option, acks_waiting_max);
   nghttp2_option_set_max_continuations(option, H2Budget::continuations_max);
   nghttp2_option_set_builtin_recv_extension_type(option, NGHTTP2_PRIORITY_UPDATE);
-  // Resets have a budget of ours: nghttp2's own reads the machine's clock.
+  // Resets have a budget of our own: nghttp2's reads the machine's clock.
   nghttp2_option_set_stream_reset_rate_limit(option, std::uint64_t{1} << 62, 1);
   return std::unique_ptr<nghttp2_option, OptionDeleter>(option);
 }
@@ -51,7 +51,7 @@ struct H2Session::State::Callbacks {
     }
     return self.result();
   }
-  // Without this nghttp2 drops a field with invalid bytes and goes on; RFC 9113 8.2.1 calls the message malformed.
+  // By default nghttp2 drops a field with invalid bytes and continues; RFC 9113 8.2.1 calls the message malformed.
   static int invalid_header(nghttp2_session*, const nghttp2_frame*, const std::uint8_t*, std::size_t,
                             const std::uint8_t*, std::size_t, std::uint8_t, void*) {
     return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
@@ -74,7 +74,7 @@ struct H2Session::State::Callbacks {
   }
   static int stream_close(nghttp2_session*, std::int32_t id, std::uint32_t code, void* user_data) {
     state(user_data).stream_closed(id, code);
-    return 0;  // also from within nghttp2_session_mem_send, which must go on to the GOAWAY
+    return 0;  // also from within nghttp2_session_mem_send, which must still reach the GOAWAY
   }
   static int frame_sent(nghttp2_session*, const nghttp2_frame* frame, void* user_data) {
     state(user_data).frame_left(*frame);
@@ -131,7 +131,7 @@ NghttpSession H2Session::State::make_session() {
       {NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, limits.stream_window},
       {NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, limits.head.head_bytes},
       {NGHTTP2_SETTINGS_NO_RFC7540_PRIORITIES, 1},
-      // The last one differs: what a server offers (RFC 8441 3), what a client does not want.
+      // The last entry differs: a server offers extended CONNECT (RFC 8441 3), a client refuses push.
       {server ? NGHTTP2_SETTINGS_ENABLE_CONNECT_PROTOCOL : NGHTTP2_SETTINGS_ENABLE_PUSH, server ? 1u : 0u},
   };
   EBB_ASSERT(nghttp2_submit_settings(made, NGHTTP2_FLAG_NONE, settings, std::size(settings)) == 0);

@@ -1,4 +1,4 @@
-// What the peer sent, as nghttp2 has read it, told to the listener. Before: h2_callbacks. Next: gate/h2_clients.
+// Reports the peer's input, as nghttp2 has read it, to the listener. Before: h2_callbacks. Next: gate/h2_clients.
 #include <algorithm>
 
 #include "wire/h2_heads.h"
@@ -11,7 +11,7 @@ using base::Cause;
 using Inbound = H2Stream::Inbound;
 using Outbound = H2Stream::Outbound;
 
-// A head is 10 KiB and lives during one call of the listener, in which no other head is read on this thread.
+// A head is 10 KiB and lives during one call of the listener; the thread reads no other head meanwhile.
 struct Scratch {
   RequestHead request;
   ResponseHead response;
@@ -87,12 +87,12 @@ void H2Session::State::trailers_whole(H2Stream& stream) {
 }
 
 void H2Session::State::payload_came(StreamId id, const char* at, std::size_t size) {
-  // nghttp2 hands out what goes beyond the window although it has reset the stream for it. (Before our SETTINGS are
-  // acknowledged the window is that of RFC 9113 6.9.2.)
+  // nghttp2 hands out bytes beyond the window although it has reset the stream for them. (Before the peer acknowledges
+  // our SETTINGS, the window is that of RFC 9113 6.9.2.)
   const std::size_t window = std::max<std::size_t>(limits.stream_window, NGHTTP2_INITIAL_WINDOW_SIZE);
   H2Stream* stream = find(id);
   if (stream == nullptr || stream->inbound != Inbound::body || stream->unread + size > window) {
-    nghttp2_session_consume(session.get(), id, size);  // nobody reads it: it must not hold up the others
+    nghttp2_session_consume(session.get(), id, size);  // unread bytes must not block the other streams
     return;
   }
   EBB_ASSERT(at >= received->data() && at + size <= received->data() + received->size());
@@ -116,11 +116,11 @@ void H2Session::State::reset_came(const nghttp2_frame& frame) {
   if (stream == nullptr) return;
   const std::uint32_t code = frame.rst_stream.error_code;
   if (role == Role::server) return fail_stream(*stream, Cause::client_cancelled, false);
-  // A peer that has begun to answer cannot mean that it never acted.
+  // A peer that has begun its answer has acted on the request.
   if (code == NGHTTP2_REFUSED_STREAM && stream->inbound == Inbound::head) {
     return fail_stream(*stream, Cause::backend_refused_stream, true);
   }
-  // RFC 9113 8.1: after a complete response this only says that the rest of the request is not needed.
+  // RFC 9113 8.1: after a complete response this only means that the peer does not need the rest of the request.
   const bool answered = code == NGHTTP2_NO_ERROR && stream->inbound == Inbound::told;
   fail_stream(*stream, answered ? Cause::completed : Cause::backend_stream_reset, false);
 }
@@ -132,7 +132,7 @@ void H2Session::State::goaway_came(StreamId last) {
   }
   std::ranges::sort(unseen);
   const bool first = !peer_going_away;
-  peer_going_away = true;  // before the listener looks for another place for them
+  peer_going_away = true;  // before the listener looks for other connections for them
   for (const StreamId id : unseen) {
     if (H2Stream* stream = find(id); stream != nullptr) fail_stream(*stream, Cause::backend_going_away, true);
   }
@@ -143,7 +143,7 @@ void H2Session::State::stream_closed(StreamId id, std::uint32_t code) {
   H2Stream* stream = find(id);
   if (stream == nullptr) return;
   if (code == NGHTTP2_NO_ERROR) return drop(*stream);
-  // Not by the peer's RST_STREAM (reset_came) nor by ours (reset_stream): nghttp2 found the peer at fault.
+  // Neither the peer's RST_STREAM (reset_came) nor ours (reset_stream): nghttp2 found a fault of the peer.
   fail_stream(*stream, protocol_error(), false);
   spend(budget.take_fault(now));
 }

@@ -18,7 +18,7 @@ constexpr std::string_view known_names[] = {
         "",
 };
 
-// "" of a field that has none of ours.
+// "" for an unknown field.
 std::string_view lower_case_name(FieldId id) { return known_names[static_cast<std::size_t>(id)]; }
 
 bool passes(const Field& field) {
@@ -36,13 +36,13 @@ bool passes(const Field& field) {
   }
 }
 
-// RFC 8441 5: the key and its answer prove to an HTTP/1 client that nobody took the handshake for a request.
+// RFC 8441 5: with HTTP/1 these fields prove that the server understood the handshake; HTTP/2 does not need them.
 bool is_websocket_proof(std::string_view name) {
   return equals_ignoring_case(name, "sec-websocket-key") || equals_ignoring_case(name, "sec-websocket-accept");
 }
 
 std::uint8_t* bytes_of(std::string_view text) {
-  return reinterpret_cast<std::uint8_t*>(const_cast<char*>(text.data()));  // nghttp2 reads them only
+  return reinterpret_cast<std::uint8_t*>(const_cast<char*>(text.data()));  // nghttp2 only reads them
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Heads to the name/value pairs that nghttp2 takes. Hop-by-hop and connection fields stay behind, as in h1_write.
-// nghttp2 copies the pairs and writes the names in lower case, so views are enough. Names of ours it need not copy.
+// Converts heads to the name/value pairs of nghttp2. Hop-by-hop and connection fields are dropped, as in h1_write.
+// nghttp2 copies the pairs and writes names in lower case, so views are enough. It need not copy our own names.
 #pragma once
 
 #include <nghttp2/nghttp2.h>
@@ -15,11 +15,11 @@ namespace ebb::wire {
 
 class H2Fields {
  public:
-  static H2Fields& of_this_thread();  // 10 KiB, in use only until nghttp2 has copied it
+  static H2Fields& of_this_thread();  // 10 KiB, in use only until nghttp2 has copied the pairs
 
   void set_response(const ResponseHead& head);
   void set_request(const RequestHead& head, std::string_view scheme);
-  // `tunnel`: its upgrade as an extended CONNECT (RFC 8441); else the upgrade is passed over.
+  // `tunnel`: the upgrade becomes an extended CONNECT (RFC 8441); else the upgrade is ignored.
   void set_request(const WrittenRequest& head, std::string_view scheme, bool tunnel);
   void set_trailers(std::string_view lines);
 

@@ -1,5 +1,5 @@
-// Finds the frame headers (RFC 9113 4.1) in a stream of bytes, however it is cut. nghttp2 reads the frames; this only
-// counts them, also those that nghttp2 ignores without a word.
+// Finds the frame headers (RFC 9113 4.1) in a stream of bytes, however it is split. nghttp2 reads the frames; this only
+// counts them, including those that nghttp2 silently ignores.
 #pragma once
 
 #include <algorithm>
@@ -33,10 +33,10 @@ struct FrameHeader {
   FrameType type = FrameType::data;
   std::uint8_t flags = 0;
   std::uint32_t stream = 0;
-  std::uint32_t dependency = 0;  // PRIORITY of the right length: the stream that it names
+  std::uint32_t dependency = 0;  // PRIORITY of the right length: the dependency
 
   bool ends_stream() const { return (flags & end_stream_flag) != 0; }
-  // RFC 9113 6.3. nghttp2 ignores these frames altogether once it was told that priorities of RFC 7540 are not used.
+  // RFC 9113 6.3. With RFC 7540 priorities disabled, nghttp2 ignores these frames altogether.
   bool is_broken_priority() const {
     return type == FrameType::priority && (length != priority_length || stream == 0 || dependency == stream);
   }
@@ -47,8 +47,8 @@ class FrameScan {
   // `preface`: bytes before the first frame.
   explicit FrameScan(std::uint32_t preface) : skip_(preface) {}
 
-  // Moves over `bytes` (at least one) up to the end of the next frame header or of the bytes; true if a header ended.
-  // The header of PRIORITY is held to reach to the end of its dependency.
+  // Moves over `bytes` (at least one) to the end of the next frame header, or of the bytes; true if a header ended. The
+  // header of PRIORITY includes its dependency.
   bool next(std::string_view& bytes, FrameHeader& header) {
     const std::size_t skipped = std::min<std::size_t>(skip_, bytes.size());
     skip_ -= static_cast<std::uint32_t>(skipped);
@@ -72,7 +72,7 @@ class FrameScan {
   static constexpr std::size_t dependency_size = 4;
   static constexpr std::uint32_t stream_bits = 0x7fffffff;
 
-  // True when `size` bytes are held.
+  // True once `size` bytes are held.
   bool hold(std::string_view& bytes, std::size_t size) {
     const std::size_t taken = held_ < size ? std::min(size - held_, bytes.size()) : 0;
     if (taken > 0) std::memcpy(header_ + held_, bytes.data(), taken);

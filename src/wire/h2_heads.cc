@@ -16,7 +16,7 @@ constexpr std::uint16_t not_modified = 304;
 
 Parsed bad_request(const char* why) { return refused(Cause::client_bad_request, why); }
 
-// RFC 9113 8.2.2. nghttp2 refuses them too; an HTTP/1 endpoint must never see one that came this way.
+// RFC 9113 8.2.2. nghttp2 refuses them too; an HTTP/1 endpoint must never get such a field.
 bool belongs_to_connection(FieldId id) {
   switch (id) {
     case FieldId::connection:
@@ -72,7 +72,7 @@ class RequestReader {
   SectionFacts facts_;
   std::string_view scheme_;
   std::string_view protocol_;
-  std::size_t cookie_at_ = fields_max;  // of the field that holds them all
+  std::size_t cookie_at_ = fields_max;  // index of the joined Cookie field
 };
 
 void RequestReader::take_pseudo(std::string_view name, std::string_view value) {
@@ -90,9 +90,9 @@ void RequestReader::take_pseudo(std::string_view name, std::string_view value) {
   }
 }
 
-// RFC 9113 8.2.3: crumbs are put together before the head goes where they are not known. They count as one field.
+// RFC 9113 8.2.3: cookie crumbs are joined before the head reaches HTTP/1. They count as one field.
 Parsed RequestReader::take_cookie(std::string_view value) {
-  if (value.empty()) return {};  // "; " at the end of a line would be no field value
+  if (value.empty()) return {};  // "; " at the end of a line would be invalid
   if (cookie_at_ == fields_max) {
     cookie_at_ = out_.fields.size();
     return add_field({.name = "cookie", .value = value}, rules_, out_.fields, facts_);
@@ -112,7 +112,7 @@ Parsed RequestReader::take(std::string_view name, std::string_view value) {
   return add_field({.name = name, .value = value}, rules_, out_.fields, facts_);
 }
 
-// Endpoints and routes know one authority. Two that differ are how requests are smuggled past routes.
+// Endpoints and routes expect one authority. Two different authorities are a way to smuggle requests past routes.
 Parsed RequestReader::conclude_authority() {
   if (out_.authority.empty()) {
     if (!facts_.has_host) return bad_request("neither :authority nor Host");
@@ -134,7 +134,7 @@ Parsed RequestReader::conclude_target() {
   if (!protocol_.empty() && (out_.method != Method::connect || !is_token(protocol_))) {
     return bad_request("invalid :protocol");
   }
-  // As in HTTP/1: its frames would carry requests past the routes.
+  // As in HTTP/1: the tunnel's frames would carry requests past the routes.
   if (equals_ignoring_case(protocol_, "h2c")) {
     return refused(Cause::client_method_refused, "CONNECT is not served for h2c");
   }
@@ -164,15 +164,15 @@ Parsed RequestReader::conclude(bool ends_stream) {
 
 Parsed bad_response(const char* why) { return refused(Cause::backend_bad_response, why); }
 
-// nghttp2 has seen to it that there is one, of three digits.
+// nghttp2 has checked that there is a status of three digits.
 std::uint16_t read_status(std::string_view text) {
   std::uint16_t status = 0;
   for (const char c : text) status = static_cast<std::uint16_t>(status * 10 + (c - '0'));
   return status;
 }
 
-// RFC 9113 8.1: the stream's end is the message's end; a length only foretells it. Where the head is all there is, the
-// length is known after all: without it a client of HTTP/1 would wait for the connection to close.
+// RFC 9113 8.1: the stream's end is the message's end; a length only announces it. If the head ends the stream, the
+// length is known to be 0: without it an HTTP/1 client would wait for the connection to close.
 void conclude_response(const SectionFacts& facts, Method request_method, bool ends_stream, ResponseHead& out) {
   const bool never_has_body =
       out.interim() || request_method == Method::head || out.status == no_content || out.status == not_modified;

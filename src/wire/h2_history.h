@@ -1,6 +1,6 @@
-// Which streams a client may not come back to (RFC 9113 5.1, 5.1.1): those whose half it has ended, and those whose
-// ids it has passed over. nghttp2 ignores frames on either. The memory is small: of streams long gone a frame is
-// ignored after all, which harms nobody. Streams that we have reset are not remembered: frames may be on their way.
+// Streams on which a client may send no further frames (RFC 9113 5.1, 5.1.1): those whose half it has ended, and those
+// whose ids it has skipped. nghttp2 ignores frames on either. The memory is small: frames of long gone streams are
+// ignored after all, which is harmless. Streams that we reset are not remembered: frames may be in flight.
 //
 // Before: h2_frame_scan. Next: h2_session.
 #pragma once
@@ -16,7 +16,7 @@ class H2History {
  public:
   enum class Fate : std::uint8_t {
     possible,
-    ended,        // the client had ended its half, by END_STREAM or RST_STREAM
+    ended,        // the client ended its half, by END_STREAM or RST_STREAM
     passed_over,  // a higher id came first
   };
 

@@ -1,4 +1,4 @@
-// What goes to the peer: frames that nghttp2 writes are copied (they are small), payload is moved from the streams.
+// Output to the peer: frames that nghttp2 writes are copied (they are small), payload is moved from the streams.
 // Before: h2_session. Next: wire/tls or the reactor.
 #include <algorithm>
 #include <span>
@@ -12,12 +12,12 @@ namespace {
 using Inbound = H2Stream::Inbound;
 using Outbound = H2Stream::Outbound;
 
-// Copying this much costs less than another element of a gathered write.
+// Copying this many bytes is cheaper than one more element of a gathered write.
 constexpr std::uint32_t copy_max = 2048;
 constexpr std::size_t control_bytes_max = std::size_t{64} << 10;
 constexpr std::size_t control_bytes_kept = 1024;
 
-// What nghttp2 keeps of a head until then: its frame, the pairs, and a copy of their texts with a zero behind each.
+// Memory of a head inside nghttp2: its frame, the pairs, and a copy of their texts, each with a zero.
 std::size_t memory_of(std::span<const nghttp2_nv> pairs) {
   std::size_t bytes = sizeof(nghttp2_frame) + pairs.size_bytes();
   for (const nghttp2_nv& pair : pairs) bytes += pair.namelen + pair.valuelen + 2;
@@ -47,8 +47,8 @@ void move_payload(base::BlockPool& pool, base::Chain& from, base::Chain& to, std
 
 }  // namespace
 
-// nghttp2 tells of an error of the connection only by the GOAWAY that it writes. So what is queued is written at the
-// end of receive(): then the caller learns of the error at once. Payload stays where it is until collect().
+// nghttp2 reports a connection error only by writing a GOAWAY. Write queued control frames at the end of receive(), so
+// that the caller learns of the error at once. Payload waits for collect().
 void H2Session::State::take_control_frames() {
   while (nghttp2_session_get_outbound_queue_size(session.get()) > requests_unsent &&
          control_frames.size() < control_bytes_max) {
@@ -62,7 +62,7 @@ void H2Session::State::take_control_frames() {
 
 void H2Session::collect(base::BlockPool& pool, base::Chain& out, std::size_t room, base::Instant now) {
   State& state = *state_;
-  // nghttp2 may not write from inside one of its callbacks: a stream that this closes is still in its hands there.
+  // nghttp2 must not write from inside one of its callbacks: it still uses a stream that this would close.
   if (state.received != nullptr) return mark_held_back(state.waiting);
   out.append(pool, state.control_frames);
   if (state.control_frames.capacity() > control_bytes_kept) state.control_frames = {};
@@ -86,7 +86,7 @@ bool H2Session::has_output() const {
   return !state_->control_frames.empty() || nghttp2_session_want_write(state_->session.get()) != 0;
 }
 
-// Marks who waits, then tells those who no longer do.
+// Marks waiting streams, then reports those that have drained.
 void H2Session::State::note_held_back() {
   mark_held_back(waiting);
   if (drained.empty()) return;
@@ -97,7 +97,7 @@ void H2Session::State::note_held_back() {
   }
 }
 
-// How much nghttp2 may put into the next DATA frame. Nothing is copied here: take_payload() follows.
+// Decides how much nghttp2 may put into the next DATA frame. Copies nothing: take_payload() follows.
 ssize_t H2Session::State::offer_payload(StreamId id, std::size_t size_max, std::uint32_t& flags) {
   H2Stream* stream = find(id);
   if (stream == nullptr) return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
@@ -139,7 +139,7 @@ void H2Session::State::head_submitted(const nghttp2_nv* pairs, std::size_t count
   heads_held += memory_of({pairs, count});
 }
 
-// Its frame has left, or never will.
+// The head's frame has left, or never will.
 void H2Session::State::head_gone(const nghttp2_headers& head) {
   heads_held -= std::min(heads_held, memory_of({head.nva, head.nvlen}));
 }
@@ -154,7 +154,7 @@ void H2Session::State::frame_left(const nghttp2_frame& frame) {
     if (stream == nullptr) return;
     stream->outbound = Outbound::ended;
     if (stream->inbound != Inbound::discarded) return;
-    // RFC 9113 8.1: answered before the request has ended, whose rest is not wanted.
+    // RFC 9113 8.1: the answer ended before the request; the rest of the request is not wanted.
     const bool peer_goes_on = nghttp2_session_get_stream_remote_close(session.get(), stream->id) == 0;
     if (peer_goes_on) reset_stream(*stream, NGHTTP2_NO_ERROR);
   }

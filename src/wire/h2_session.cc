@@ -1,4 +1,4 @@
-// The door: what the gate calls. Next: h2_callbacks and h2_events (from receive), h2_output (from collect).
+// The interface for the gate. Next: h2_callbacks and h2_events (from receive), h2_output (from collect).
 #include <algorithm>
 
 #include "wire/h2_fields.h"
@@ -11,7 +11,7 @@ using base::Cause;
 using Inbound = H2Stream::Inbound;
 using Outbound = H2Stream::Outbound;
 
-// Of requests to a peer that does not read. Those of streams that were reset meanwhile wait with them.
+// For requests to a peer that does not read. Includes the heads of streams that were reset meanwhile.
 constexpr std::size_t request_heads_max = std::size_t{1} << 20;
 
 std::uint32_t code_of(Cause cause, bool unprocessed) {
@@ -92,7 +92,7 @@ void H2Session::State::fail_stream(H2Stream& stream, Cause because, bool unproce
   if (told) listener.on_stream_failed(id, because, unprocessed);
 }
 
-// Looks at the headers of the frames, in which a flood shows itself before anything is done for it.
+// Checks the headers of the frames: a flood shows there before it costs any work.
 H2Session::State::Admission H2Session::State::admit(std::string_view bytes) {
   std::string_view rest = bytes;
   FrameHeader header;
@@ -105,7 +105,7 @@ H2Session::State::Admission H2Session::State::admit(std::string_view bytes) {
   return {.size = bytes.size()};
 }
 
-// The rules that nghttp2 does not watch over.
+// The rules that nghttp2 does not check.
 void H2Session::State::find_broken_rule(const FrameHeader& header, Admission& admission) {
   if (header.is_broken_priority()) {
     admission.broken = "malformed PRIORITY frame";
@@ -225,7 +225,7 @@ bool H2Session::peer_takes_extended_connect() const {
 bool H2Session::settings_received() const { return state_->settings_came; }
 
 bool H2Session::send(StreamId id, base::Chain&& payload) {
-  base::Chain taken = std::move(payload);  // also when nobody wants it
+  base::Chain taken = std::move(payload);  // also if it is not wanted
   H2Stream* stream = state_->find(id);
   if (stream == nullptr || stream->outbound != Outbound::open || taken.empty()) return false;
   const bool first = stream->payload.empty();
@@ -273,7 +273,7 @@ void H2Session::reset(StreamId id, Cause cause, bool unprocessed) {
   H2Stream* stream = state_->find(id);
   if (stream == nullptr) return;
   const std::uint32_t code = code_of(cause, unprocessed);
-  // RST_STREAM would overtake the payload that waits.
+  // RST_STREAM would overtake the waiting payload.
   if (code == NGHTTP2_NO_ERROR && stream->outbound == Outbound::finishing) return state_->discard_rest(*stream);
   state_->reset_stream(*stream, code);
   if (unprocessed) state_->spend(state_->budget.take_fault(state_->now));
@@ -301,7 +301,7 @@ void H2Session::go_away(Cause cause) {
     nghttp2_submit_shutdown_notice(state.session.get());
     return;
   }
-  // The cause's name goes along for whoever debugs the other side.
+  // Sends the cause's name, for debugging at the other side.
   const std::string_view name = base::name(cause);
   nghttp2_submit_goaway(state.session.get(), NGHTTP2_FLAG_NONE,
                         nghttp2_session_get_last_proc_stream_id(state.session.get()), NGHTTP2_NO_ERROR,

@@ -24,33 +24,33 @@
 
 namespace ebb::wire {
 
-// Linked while payload waits.
+// In the list while payload waits.
 struct H2Stream : base::ListNode<> {
   static void* operator new(std::size_t bytes);
   static void operator delete(void* stream) { FreePieces::of_this_thread().give_back(stream); }
 
   enum class Inbound : std::uint8_t {
-    head,       // client: the final head has not come
-    body,       // and its end is to be told
-    told,       // the listener knows all that it will
-    discarded,  // what comes is thrown away, nothing is told; the stream ends when our half does
+    head,       // client: the final head is missing
+    body,       // its end will be reported
+    told,       // the listener knows everything
+    discarded,  // input is dropped without reports; the stream ends with our half
   };
   enum class Outbound : std::uint8_t {
-    head,       // server: the final head was not given
-    open,       // takes payload
-    finishing,  // END_STREAM follows what waits
+    head,       // server: the final head is missing
+    open,       // accepts payload
+    finishing,  // END_STREAM follows the waiting payload
     ended,      // END_STREAM was sent
   };
 
   StreamId id = 0;
   Inbound inbound = Inbound::body;
   Outbound outbound = Outbound::head;
-  Method method = Method::other;  // client: what was asked
-  bool deferred = false;          // nghttp2 asked for payload in vain
-  bool held_back = false;         // payload was left at the end of a collect()
+  Method method = Method::other;  // client: of the request
+  bool deferred = false;          // nghttp2 asked for payload and got none
+  bool held_back = false;         // payload was left over at the end of a collect()
   std::size_t unread = 0;         // reported, not consumed
   base::Chain payload;
-  base::Instant moved{};  // some of it has left
+  base::Instant moved{};  // when bytes last left
   std::string trailers;
 
   bool over() const { return inbound == Inbound::told && outbound == Outbound::ended; }
@@ -65,31 +65,31 @@ struct H2Session::State {
   State(Role role_of_us, const H2Limits& limits_given, H2Listener& listener_given);
 
   bool is_open() const { return status == Status::open; }
-  // Ends the connection with a GOAWAY; nothing more is told to the listener.
+  // Ends the connection with a GOAWAY; the listener gets no more reports.
   void fail(base::Cause because, const char* words, std::uint32_t code);
   void fail_flood(const char* words);
   base::Cause protocol_error() const;
-  void spend(const char* overspent);  // of a budget: nullptr, or fails
+  void spend(const char* overspent);  // nullptr, or a budget: then fails
 
   H2Stream* find(StreamId id);
   H2Stream& open_stream(StreamId id);
-  void drop(H2Stream& stream);  // gives back what was not read to the connection's window
+  void drop(H2Stream& stream);  // returns unread bytes to the connection's window
   void discard_rest(H2Stream& stream);
   void reset_stream(H2Stream& stream, std::uint32_t code);
   void fail_stream(H2Stream& stream, base::Cause because, bool unprocessed);
 
   // h2_session.cc
   struct Admission {
-    std::size_t size = 0;             // bytes before the end of the header of a frame that may not stand there
-    const char* overspent = nullptr;  // which budget it would overspend
-    const char* broken = nullptr;     // or which rule it breaks,
-    std::uint32_t code = 0;           // and the error that this is
+    std::size_t size = 0;             // bytes up to the end of the offending frame header
+    const char* overspent = nullptr;  // the exceeded budget
+    const char* broken = nullptr;     // or the broken rule,
+    std::uint32_t code = 0;           // and its error code
   };
   Admission admit(std::string_view bytes);
   void find_broken_rule(const FrameHeader& header, Admission& admission);
   void feed(const base::Slice& bytes);
 
-  // h2_callbacks.cc: what nghttp2 calls, and which leads to the functions below
+  // h2_callbacks.cc: nghttp2 calls these; they lead to the functions below
   struct Callbacks;
   NghttpSession make_session();
   nghttp2_data_provider payload_provider();
@@ -142,10 +142,10 @@ struct H2Session::State {
     base::Instant now{};
   };
   Output output;                  // during collect()
-  std::string control_frames;     // written before collect() was called
-  std::vector<StreamId> drained;  // to be told at the end of collect()
+  std::string control_frames;     // written before collect()
+  std::vector<StreamId> drained;  // to report at the end of collect()
   std::size_t requests_unsent = 0;
-  std::size_t heads_held = 0;  // memory of heads that nghttp2 has not written yet, those of reset streams too
+  std::size_t heads_held = 0;  // memory of heads that nghttp2 has not written yet, including those of reset streams
   std::uint32_t pings_unanswered = 0;
   bool settings_came = false;
   bool peer_going_away = false;

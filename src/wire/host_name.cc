@@ -10,7 +10,7 @@ namespace {
 constexpr std::size_t longest_name = 253;
 constexpr std::size_t longest_label = 63;
 
-// Underscores are no part of RFC 1123 host names, but of names that are served all the same.
+// Underscores are not part of RFC 1123 host names, but such names are in use.
 bool is_label(std::string_view label) {
   const auto allowed = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_'; };
   return !label.empty() && label.size() <= longest_label && std::ranges::all_of(label, allowed);

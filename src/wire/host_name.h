@@ -1,4 +1,4 @@
-// Host names as certificates and ClientHellos carry them, brought into one form so that they can be compared.
+// Normalises host names of certificates and ClientHellos, so that they can be compared.
 #pragma once
 
 #include <string>
@@ -6,7 +6,7 @@
 
 namespace ebb::wire {
 
-// Lower case without a trailing dot; "" if it cannot be a host name or a wildcard of exactly one whole label.
+// Lower case without a trailing dot; "" if the text is neither a host name nor a wildcard of one whole label.
 std::string normal_name(std::string_view text);
 
 }  // namespace ebb::wire

@@ -8,7 +8,7 @@ namespace {
 
 bool is_digit(char byte) { return byte >= '0' && byte <= '9'; }
 
-// The length of the well-formed UTF-8 sequence at the front (Unicode 15, table 3-7); 0: there is none.
+// The length of the well-formed UTF-8 sequence at the front (Unicode 15, table 3-7); 0 if there is none.
 std::size_t utf8_length(std::string_view text) {
   const auto at = [text](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u; };
   const auto within = [&at](std::size_t i, unsigned low, unsigned high) { return at(i) >= low && at(i) <= high; };

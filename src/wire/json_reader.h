@@ -1,5 +1,5 @@
-// Strict JSON (RFC 8259): a single value, UTF-8, every name of an object once. Bounded in depth and in the number of
-// values; the size of the text is the caller's to bound.
+// Strict JSON (RFC 8259): a single value, UTF-8, unique names in objects. Depth and number of values are bounded; the
+// caller bounds the size of the text.
 #pragma once
 
 #include <cstdint>
@@ -16,11 +16,11 @@ struct JsonValue {
   enum class Kind : std::uint8_t { null, boolean, number, text, array, object };
   Kind kind = Kind::null;
   bool truth = false;
-  std::string text;  // of a number: its digits as they were sent
+  std::string text;  // of a number: its digits as sent
   std::vector<JsonValue> items;
   std::vector<JsonMember> members;
 
-  const JsonValue* find(std::string_view name) const;  // nullptr: none of that name, or this is no object
+  const JsonValue* find(std::string_view name) const;  // nullptr: unknown name, or not an object
   bool is_text() const { return kind == Kind::text; }
 };
 
@@ -35,7 +35,7 @@ struct JsonLimits {
 };
 
 struct JsonFault {
-  std::size_t at = 0;  // byte of the text
+  std::size_t at = 0;  // byte offset in the text
   const char* why = "";
 };
 

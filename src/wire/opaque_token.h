@@ -1,5 +1,5 @@
-// A short text that stands for a number and does not show it. It is made with SHA-256: every process makes the same
-// text, and the number cannot be read back.
+// A short text that stands for a number and hides it. Made with SHA-256: every process makes the same text, and nobody
+// can compute the number from it.
 #pragma once
 
 #include <array>
@@ -15,7 +15,7 @@ struct OpaqueToken {
   friend bool operator==(const OpaqueToken&, const OpaqueToken&) = default;
 };
 
-// The purpose keeps tokens of one use from meaning anything in another.
+// The purpose separates uses: a token of one use is invalid in another.
 OpaqueToken opaque_token(std::string_view purpose, std::uint64_t number);
 
 }  // namespace ebb::wire

@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::string_view dashes = "-----";
 constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
-// Lines of a block have 64 or 76 characters, words of a comment fewer than this.
+// Lines of a block have 64 or 76 characters; words of a comment have fewer than this.
 constexpr std::size_t shortest_stray = 40;
 
 bool is_capital(char c) { return c >= 'A' && c <= 'Z'; }
@@ -29,7 +29,7 @@ class Lines {
   }
 
   bool more() const { return !rest_.empty(); }
-  // A lone carriage return ends a line too: else it would hide a block from us.
+  // A lone carriage return also ends a line: otherwise it would hide a block from us.
   std::string_view next() {
     const std::size_t end = std::min(rest_.find_first_of("\r\n"), rest_.size());
     const std::string_view line = trimmed(rest_.substr(0, end));
@@ -42,7 +42,7 @@ class Lines {
 
  private:
   std::string_view rest_;
-  std::size_t number_ = 0;  // of the line that was last taken
+  std::size_t number_ = 0;  // of the last line
 };
 
 // "-----BEGIN ..." and "-----END ...", also misspelt or cut; lines of dashes and words between dashes are comments.
@@ -58,7 +58,7 @@ std::string_view label_of(std::string_view mark, std::string_view word) {
   return mark.substr(word.size(), mark.size() - word.size() - dashes.size());
 }
 
-// It has characters of every sort: a fingerprint in hexadecimal digits, or the path of a file, is none.
+// True for characters of every kind, which excludes hexadecimal fingerprints and file paths.
 bool is_base64(std::string_view line) {
   while (line.ends_with('=')) line.remove_suffix(1);
   const auto belongs = [](char c) { return is_capital(c) || is_small(c) || is_digit(c) || c == '+' || c == '/'; };

@@ -48,19 +48,19 @@ Parsed complete(std::size_t consumed) {
 
 bool is_port(std::string_view text) {
   const bool digits = std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
-  const bool leading_zero = text.size() > 1 && text.front() == '0';  // section 2.1 forbids it: some read it as octal
+  const bool leading_zero = text.size() > 1 && text.front() == '0';  // section 2.1: some read octal
   return digits && !text.empty() && !leading_zero;
 }
 
 std::optional<Address> read_address(std::string_view host, std::string_view port, bool is_v6) {
-  // Letters of addresses only: a NUL would end the text for inet_pton, a bracket or colon would change its meaning.
+  // Only characters of addresses: a NUL would end the text for inet_pton, a bracket or colon would change its meaning.
   if (host.find_first_not_of(is_v6 ? "0123456789abcdefABCDEF:." : "0123456789.") != std::string_view::npos) return {};
   if (!is_port(port)) return {};
   std::string text = is_v6 ? "[" + std::string(host) + "]:" : std::string(host) + ":";
   return Address::parse(text.append(port));
 }
 
-// Takes the text up to the next space, and the space.
+// Takes the text up to the next space, including the space.
 std::string_view next_word(std::string_view& line) {
   const std::size_t space = line.find(' ');
   const std::string_view word = line.substr(0, space);
@@ -68,15 +68,15 @@ std::string_view next_word(std::string_view& line) {
   return word;
 }
 
-// `line` is without the signature and the end of line.
+// `line` excludes the signature and the end of line.
 const char* read_v1_line(std::string_view line, ProxyHeader& out) {
   const std::string_view protocol = next_word(line);
-  if (protocol == "UNKNOWN") return nullptr;  // whatever follows is to be ignored
+  if (protocol == "UNKNOWN") return nullptr;  // ignore the rest
   if (protocol != "TCP4" && protocol != "TCP6") return "neither TCP4, TCP6 nor UNKNOWN";
   const std::string_view source = next_word(line);
   const std::string_view destination = next_word(line);
   const std::string_view source_port = next_word(line);
-  const std::string_view destination_port = line;  // the rest: a further word makes it no number
+  const std::string_view destination_port = line;  // the rest: with a further word it is not a number
   const bool is_v6 = protocol == "TCP6";
   const auto from = read_address(source, source_port, is_v6);
   const auto to = read_address(destination, destination_port, is_v6);
@@ -108,7 +108,7 @@ constexpr std::array<std::uint32_t, 256> crc32c_table = [] {
   return table;
 }();
 
-// The checksum covers the whole header, with zeros in its own place (section 2.2.4).
+// The checksum covers the whole header, with zeros in place of the checksum (section 2.2.4).
 std::uint32_t crc32c_without(std::string_view header, std::size_t hole) {
   std::uint32_t sum = ~std::uint32_t{0};
   for (std::size_t at = 0; at < header.size(); ++at) {
@@ -151,7 +151,7 @@ Address address_v6(std::string_view octets, std::string_view port) {
   return Address::from(reinterpret_cast<const sockaddr*>(&raw));
 }
 
-// Bytes of the addresses of this family; nullopt for a family that section 2.2 does not define.
+// Size of the addresses of this family; nullopt for a family that section 2.2 does not define.
 std::optional<std::size_t> address_bytes(std::uint8_t family) {
   switch (family) {
     case unspecified: return 0;
@@ -165,7 +165,7 @@ std::optional<std::size_t> address_bytes(std::uint8_t family) {
   }
 }
 
-// `header` is whole. What belongs to a command or family without IP addresses is skipped unread, as section 2.2 asks.
+// `header` is complete. The content of a command or family without IP addresses is skipped, as section 2.2 requires.
 const char* read_v2_block(std::string_view header, ProxyHeader& out) {
   const std::uint8_t family = byte_at(header, 13);
   const auto expected = address_bytes(family);

@@ -25,7 +25,7 @@ struct CertificateSource {
   std::string key_pem;
   std::string origin;                        // for messages: the file's name
   std::optional<std::string> ocsp_der = {};  // an OCSP response to staple
-  std::string key_origin = {};               // for messages: the file of the key; "": as `origin`
+  std::string key_origin = {};               // for messages: the key's file; "": as `origin`
 };
 
 // Certificates or revocation lists in PEM form.
@@ -33,18 +33,18 @@ struct PemSource {
   std::string pem;
   std::string origin;  // for messages: the file's name
 
-  // Decided by the name: a file that was given and is empty must be refused, not taken for none.
+  // Decided by the name: an empty file must be refused, not taken for a missing one.
   bool given() const { return !origin.empty(); }
 };
 
-// Keys that encrypt session tickets: one set for all workers and all contexts, so that a session started on one is
-// resumed on any, also after a certificate was replaced. The newest encrypts, older ones still decrypt.
+// Keys that encrypt session tickets: one set for all workers and contexts. A session started on one worker can resume
+// on any, also after a certificate was replaced. The newest key encrypts, older keys still decrypt.
 class TicketKeys {
  public:
   static constexpr std::size_t key_count = 3;
   TicketKeys();
   ~TicketKeys();
-  // Called by the control plane; every call makes a new key and forgets the oldest.
+  // Called by the control plane; each call makes a new key and drops the oldest.
   void rotate();
 
   struct Key {
@@ -53,27 +53,27 @@ class TicketKeys {
     std::array<unsigned char, 32> hmac;
   };
   Key newest() const;
-  // False if no key has that name; `is_newest` tells whether the ticket should be renewed.
+  // False if no key has that name; `is_newest` false means that the ticket should be renewed.
   bool find(const unsigned char* name, Key& out, bool& is_newest) const;
 
  private:
-  mutable std::mutex mutex_;  // taken in handshakes only, for the copy of a key
+  mutable std::mutex mutex_;  // taken in handshakes only, to copy a key
   std::vector<Key> keys_;
 };
 
 enum class ClientCertificates : std::uint8_t {
   none,
-  optional,  // a client may show none, but one that it shows must be good
+  optional,  // a client may show none, but a shown one must be good
   required,
 };
 
 struct ServerOptions {
-  std::vector<CertificateSource> certificates;  // the first is the default
-  bool refuse_unknown_names = false;            // else unknown or missing names get the default certificate
-  bool tls13_only = false;                      // else TLS 1.2 is served too
-  std::vector<std::string> alpn = {"http/1.1", "http/1.0"};  // in order of our preference
+  std::vector<CertificateSource> certificates;               // the first is the default
+  bool refuse_unknown_names = false;                         // else these get the default certificate
+  bool tls13_only = false;                                   // else TLS 1.2 is accepted too
+  std::vector<std::string> alpn = {"http/1.1", "http/1.0"};  // in order of preference
   ClientCertificates client_certificates = ClientCertificates::none;
-  PemSource client_authorities = {};  // roots that issue certificates of clients
+  PemSource client_authorities = {};  // roots that issue client certificates
   PemSource client_revocations = {};  // none: not checked; else every authority of a chain needs a list that is not out
                                       // of date, or its certificates are refused
 };
@@ -84,47 +84,47 @@ class ServerContext {
   static std::expected<std::shared_ptr<const ServerContext>, std::string> build(const ServerOptions& options,
                                                                                 std::shared_ptr<TicketKeys> tickets);
   virtual ~ServerContext() = default;
-  // Names that the certificates serve, lower case, for people and tests.
+  // Names that the certificates cover, lower case, for display and tests.
   virtual std::vector<std::string> names() const = 0;
   // Seconds since the epoch at which the first certificate expires.
   virtual std::int64_t first_expiry() const = 0;
-  // The same for OCSP responses, which are not stapled any more from then on; INT64_MAX without one.
+  // The same for OCSP responses, which are not stapled after that time; INT64_MAX without one.
   virtual std::int64_t first_staple_expiry() const = 0;
 };
 
-// What a backend's certificate must have.
+// What a backend must prove by its certificate.
 enum class BackendProof : std::uint8_t {
   name,     // a chain to an authority, and the name
-  chain,    // a chain to an authority: any certificate of that authority will do
-  nothing,  // none: encrypted, but anyone could be at the other end
+  chain,    // a chain to an authority: any certificate of that authority passes
+  nothing,  // encrypted, but the peer may be anyone
 };
 
 struct ClientOptions {
   BackendProof proof = BackendProof::name;
-  PemSource authorities;      // every certificate in it is trusted, also one that is no root; none: the system's store
+  PemSource authorities;      // trusts every certificate in it, also non-roots; none: the system's store
   std::string verified_name;  // a DNS name or an IP address; needed for BackendProof::name
-  std::string server_name;    // sent as SNI; "": none is sent
-  std::optional<CertificateSource> certificate = {};  // shown to a backend that asks for one
-  std::vector<std::string> alpn = {};                 // in order of our preference
-  bool resume = true;  // false: every handshake is a full one, in which the certificate is shown and verified anew
+  std::string server_name;    // sent as SNI; "": no SNI
+  std::optional<CertificateSource> certificate = {};  // for a backend that requests one
+  std::vector<std::string> alpn = {};                 // in order of preference
+  bool resume = true;  // false: every handshake is full and verifies the certificate anew
 };
 
-// Also keeps the tickets that backends give, for the next session of any thread.
+// Also stores the backends' tickets, for the next session of any thread.
 class ClientContext {
  public:
   // The error is a sentence that names the file and the remedy.
   static std::expected<std::shared_ptr<const ClientContext>, std::string> build(const ClientOptions& options);
   virtual ~ClientContext() = default;
-  // Seconds since the epoch at which our certificate expires; INT64_MAX without one.
+  // Seconds since the epoch at which the router's certificate expires; INT64_MAX without one.
   virtual std::int64_t certificate_expiry() const = 0;
-  // A digest of all options: contexts with the same one make connections of the same kind.
+  // A digest of all options: contexts with equal digests make equivalent connections.
   virtual const std::string& fingerprint() const = 0;
 };
 
 struct PeerCertificate {
-  bool verified = false;  // false only towards a backend that need not prove anything
+  bool verified = false;  // false only for a backend that need not prove anything
   std::string sha256;     // of its DER form, in lower-case hexadecimal
-  std::string subject;    // as RFC 2253 has it, in printable ASCII
+  std::string subject;    // RFC 2253 form, in printable ASCII
   std::string issuer;
   std::string serial;       // in upper-case hexadecimal
   std::int64_t expiry = 0;  // seconds since the epoch
@@ -135,43 +135,43 @@ class TlsSession {
   enum class Status : std::uint8_t {
     open,      // go on
     finished,  // the peer sent close_notify: no more plaintext will come
-    failed,    // see cause(); `cipher` may hold an alert that should still be sent
+    failed,    // see cause(); `cipher` may hold an alert to send
   };
 
-  // The context must outlive the session; the caller holds it. A session stays on the thread that made it.
+  // The caller keeps the context alive longer than the session. A session stays on the thread that made it.
   explicit TlsSession(const ServerContext& context);
   explicit TlsSession(const ClientContext& context);
   TlsSession(TlsSession&&) noexcept;
   TlsSession& operator=(TlsSession&&) noexcept;
   ~TlsSession();
 
-  // A session towards a backend speaks first: appends its ClientHello to `cipher`.
+  // For backends, where the router speaks first: appends the ClientHello to `cipher`.
   Status start(base::BlockPool& pool, base::Chain& cipher);
-  // Takes received bytes; appends decrypted ones to `plain` and what must be sent now (handshake, alerts, tickets) to
+  // Takes received bytes. Appends decrypted bytes to `plain`, and output to send now (handshake, alerts, tickets) to
   // `cipher`. Before the handshake is done, `plain` stays empty.
   Status receive(base::BlockPool& pool, base::Slice received, base::Chain& plain, base::Chain& cipher);
-  // Encrypts. Full records for bodies, one record for a small answer. While a handshake message of the peer is half
-  // read, plaintext is held; the receive() that completes the message appends it, encrypted, to `cipher`.
+  // Encrypts: full records for bodies, one record for a small answer. While the peer's handshake message is incomplete,
+  // plaintext is held; the receive() that completes the message appends it, encrypted, to `cipher`.
   Status send(base::BlockPool& pool, base::Chain&& plain, base::Chain& cipher);
-  std::size_t held() const;         // bytes of plaintext that wait so
-  std::size_t held_memory() const;  // that they keep from being freed (base::Chain::held)
-  // Nothing while plaintext is held: it would vouch for bytes that never left.
+  std::size_t held() const;         // bytes of held plaintext
+  std::size_t held_memory() const;  // memory that it keeps alive (base::Chain::held)
+  // Does nothing while plaintext is held: close_notify would confirm bytes that were never sent.
   void close_notify(base::BlockPool& pool, base::Chain& cipher);
 
-  bool handshake_done() const;  // once true, always true: messages that come later do not undo it
+  bool handshake_done() const;  // never becomes false again: later messages do not undo it
   bool resumed() const;
   std::string_view protocol() const;     // "TLSv1.3"
   std::string_view alpn() const;         // "" if none
-  std::string_view server_name() const;  // as asked by the client, lower case; "" if none, and towards backends
-  // Whether requests for this host (lower case, without port) belong on this connection: it is the server name that the
-  // client asked for, or the certificate that it got covers it. Else the answer is 421 (RFC 9110 section 15.5.20).
+  std::string_view server_name() const;  // from the client, lower case; "" if none, and for backends
+  // Whether requests for this host (lower case, without port) belong on this connection: the host is the client's
+  // server name, or the certificate covers it. If not, answer 421 (RFC 9110 section 15.5.20).
   bool serves(std::string_view host) const;
-  // The certificate that the peer showed, also in the session that this one resumes; nullptr if none, and before the
-  // handshake is done. Made at the first call.
+  // The peer's certificate, also from the session that this session resumes. nullptr if there is none, and before the
+  // handshake is done. Built at the first call.
   const PeerCertificate* peer_certificate() const;
-  std::string peer_certificate_base64() const;  // its DER form; "" if none. Made at each call.
+  std::string peer_certificate_base64() const;  // its DER form; "" if none. Built at each call.
   base::Cause cause() const;                    // after Status::failed
-  const char* why() const;                      // after Status::failed: in words
+  const char* why() const;                      // after Status::failed: for messages
 
  private:
   struct State;

@@ -7,7 +7,7 @@ namespace ebb::wire {
 
 namespace {
 
-// An end of input is never reported: whether a FIN may come here is the connection's business, not TLS'.
+// Never reports end of input: the connection decides whether a FIN may come here, not TLS.
 int read_input(BIO* bio, char* into, int wanted) {
   BIO_clear_retry_flags(bio);
   auto* transfer = static_cast<Transfer*>(BIO_get_data(bio));
@@ -21,8 +21,8 @@ int read_input(BIO* bio, char* into, int wanted) {
   return static_cast<int>(count);
 }
 
-// Fills the last block to its end before it takes another, so that the records of a body lie back to back and a
-// writev of few parts carries many of them. Output that goes on gets large blocks; a lone small answer a small one.
+// Fills the last block before taking another, so that the records of a body lie back to back and one writev carries
+// many. Continued output gets large blocks; a single small answer gets a small block.
 int write_output(BIO* bio, const char* from, int count) {
   BIO_clear_retry_flags(bio);
   auto* transfer = static_cast<Transfer*>(BIO_get_data(bio));

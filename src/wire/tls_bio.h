@@ -1,5 +1,5 @@
-// The door between OpenSSL and our blocks: a BIO that reads straight from the received bytes and writes records into
-// pool blocks. BIO_s_mem would copy both ways through a buffer of its own, and keep that buffer.
+// Connects OpenSSL with our blocks: a BIO that reads straight from the received bytes and writes records into pool
+// blocks. BIO_s_mem would copy both ways through its own buffer, and keep that buffer.
 #pragma once
 
 #include <string>
@@ -12,14 +12,14 @@ namespace ebb::wire {
 
 class CoveredNames;
 
-// What the ClientHello told and led to, filled in by the context's callback.
+// The ClientHello's content and result, filled in by the context's callback.
 struct Greeting {
   std::string server_name;
   const CoveredNames* covered = nullptr;  // of the chosen certificate; owned by the context
   bool name_refused = false;
 };
 
-// What one call into OpenSSL may read and where it may write. Lives on the stack of that call.
+// Input and output of one call into OpenSSL. Lives on the stack of that call.
 struct Transfer {
   base::BlockPool& pool;
   std::string_view input;
@@ -27,12 +27,12 @@ struct Transfer {
   Greeting* greeting = nullptr;
 };
 
-// The one BIO of this thread; sessions share it, since only one of them runs at a time. One for each session would
-// cost 200 bytes of every idle connection. So a session stays on the thread that made it.
+// The only BIO of this thread, shared by its sessions, since only one of them runs at a time. A BIO per session would
+// add 200 bytes to every idle connection. A session therefore stays on the thread that made it.
 BIO* thread_bio();
 
-// Lends the transfer to the thread's BIO for the time of one call, which begins with an empty error queue: what
-// another session or library left there would be taken for this session's failure by SSL_get_error().
+// Lends the transfer to the thread's BIO during one call. The call begins with an empty error queue: SSL_get_error()
+// would take an old entry for this session's failure.
 class TransferScope {
  public:
   TransferScope(SSL* ssl, Transfer& transfer) : bio_(thread_bio()) {
@@ -48,7 +48,7 @@ class TransferScope {
   BIO* bio_;
 };
 
-// The transfer of the call that is running on this session.
+// The transfer of the current call on this session.
 inline Transfer& current_transfer(const SSL* ssl) { return *static_cast<Transfer*>(BIO_get_data(SSL_get_rbio(ssl))); }
 
 }  // namespace ebb::wire

@@ -19,21 +19,20 @@ BioPointer reader(const std::string& pem) {
   return BioPointer(BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())));
 }
 
-// OpenSSL would ask at the terminal; a server has none.
+// OpenSSL would prompt at the terminal; a server has none.
 int refuse_password(char*, int, int, void* was_asked) {
   *static_cast<bool*>(was_asked) = true;
   return -1;
 }
 
-// A file may hold a certificate and its key, as HAProxy's do, and what chooses nothing here: parameters, the request
-// that the certificate was made from, the public key.
+// A file may hold a certificate and its key, as for HAProxy. It may also hold blocks that have no effect here:
+// parameters, the certificate request, the public key.
 constexpr auto bundle_kinds = {PEM_STRING_X509,         PEM_STRING_X509_OLD,     PEM_STRING_PKCS8INF,
                                PEM_STRING_RSA,          PEM_STRING_ECPRIVATEKEY, PEM_STRING_ECPARAMETERS,
                                PEM_STRING_DHPARAMS,     PEM_STRING_DHXPARAMS,    PEM_STRING_X509_REQ,
                                PEM_STRING_X509_REQ_OLD, PEM_STRING_RSA_PUBLIC,   PEM_STRING_PUBLIC};
 
-// OpenSSL takes the first key and ignores the rest, so that a file that was replaced by half, or appended to, would
-// serve the former key.
+// OpenSSL takes the first key and ignores the rest: a file with an old key before the new one would use the old key.
 std::expected<void, std::string> expect_one_key(const CertificateSource& source) {
   const std::string& file = source.key_origin.empty() ? source.origin : source.key_origin;
   const std::string remedy = "; leave only the one private key for " + source.origin + " in it";
@@ -68,7 +67,7 @@ std::string_view text_of(const ASN1_STRING* string) {
           static_cast<std::size_t>(ASN1_STRING_length(string))};
 }
 
-// What the leaf says about its hosts. What cannot be a host name is left out.
+// Reads the leaf's hosts and skips invalid host names.
 void read_names(X509* leaf, Certificate& certificate) {
   const NamesPointer alternatives(
       static_cast<GENERAL_NAMES*>(X509_get_ext_d2i(leaf, NID_subject_alt_name, nullptr, nullptr)));
@@ -111,7 +110,7 @@ std::expected<std::vector<X509Pointer>, std::string> read_certificates(const Pem
   std::vector<X509Pointer> certificates;
   const BioPointer pem = reader(source.pem);
   while (X509* next = PEM_read_bio_X509(pem.get(), nullptr, nullptr, nullptr)) certificates.emplace_back(next);
-  // The list ends with "no start line"; any other error is a block that cannot be decoded.
+  // The list ends with "no start line"; any other error is an undecodable block.
   const bool at_end = ERR_GET_REASON(ERR_peek_last_error()) == PEM_R_NO_START_LINE;
   const std::string reason = take_reason("no reason given");
   if (!at_end) {

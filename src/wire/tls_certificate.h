@@ -1,4 +1,4 @@
-// A certificate as it was configured: leaf, intermediates, key, and the names it serves. Private to tls_*.cc.
+// A configured certificate: leaf, intermediates, key, and the names it covers. Private to tls_*.cc.
 #pragma once
 
 #include <cstdint>
@@ -24,15 +24,16 @@ struct Certificate {
   int key_type() const { return EVP_PKEY_get_base_id(key.get()); }
 };
 
-// At least one. The error is a sentence that names the file and the remedy, as below.
+// At least one certificate. The error is a sentence that names the file and the remedy, as below.
 std::expected<std::vector<X509Pointer>, std::string> read_certificates(const PemSource& source);
 std::expected<Certificate, std::string> read_certificate(const CertificateSource& source);
 
-// That all blocks are whole and of these kinds: OpenSSL ignores others, be it a revocation list among authorities.
+// Checks that all blocks are complete and of these kinds: OpenSSL ignores others, even a revocation list among
+// authorities.
 std::expected<void, std::string> expect_blocks(const PemSource& source, std::initializer_list<const char*> kinds,
                                                const char* what);
 
-// 0 for what is not a time.
+// 0 if `time` is invalid.
 std::int64_t seconds_since_epoch(const ASN1_TIME* time);
 
 }  // namespace ebb::wire

@@ -11,7 +11,7 @@ namespace ebb::wire {
 
 namespace {
 
-// Each part with its length before it, so that no two lists of parts look the same.
+// Each part with its length before it, so that different lists of parts differ as texts.
 class Fingerprint {
  public:
   void add(std::string_view part) {
@@ -105,14 +105,14 @@ std::expected<void, std::string> OpensslClientContext::use_proof(const ClientOpt
     auto store = read_authorities(options.authorities);
     if (!store) return std::unexpected(store.error());
     SSL_CTX_set_cert_store(context, store->release());
-    // Whoever names a certificate means to trust it, be it a root, an intermediate or the backend's own.
+    // A configured certificate is trusted, be it a root, an intermediate or the backend's own.
     X509_VERIFY_PARAM_set_flags(SSL_CTX_get0_param(context), X509_V_FLAG_PARTIAL_CHAIN);
   }
   return options.proof == BackendProof::name ? use_name(options.verified_name) : std::expected<void, std::string>();
 }
 
-// An address is compared with iPAddress entries, a name with dNSName entries by RFC 6125, wildcards of whole labels
-// only; the common name counts where there is no dNSName, as for our own certificates.
+// An address is compared with iPAddress entries, a name with dNSName entries by RFC 6125 (wildcards of whole labels
+// only). The common name counts only without dNSName, as for our own certificates.
 std::expected<void, std::string> OpensslClientContext::use_name(const std::string& name) {
   X509_VERIFY_PARAM* parameters = SSL_CTX_get0_param(context_.get());
   if (const std::string address = base::literal_address(name); !address.empty()) {
@@ -133,7 +133,7 @@ std::expected<void, std::string> OpensslClientContext::use_name(const std::strin
 std::expected<void, std::string> OpensslClientContext::use_server_name(const std::string& name) {
   if (name.empty()) return {};
   server_name_ = normal_name(name);
-  // RFC 6066 section 3: an address is no server name.
+  // RFC 6066 section 3: an address is not a server name.
   const bool is_name = !server_name_.starts_with('*') && base::literal_address(name).empty();
   if (!server_name_.empty() && is_name) return {};
   return std::unexpected("\"" + name + "\" cannot be sent as the server name (SNI); give a host name, or none");
@@ -143,7 +143,7 @@ std::expected<void, std::string> OpensslClientContext::use_alpn(const std::vecto
   auto wire = alpn_wire_format(protocols);
   if (!wire) return std::unexpected(wire.error());
   if (wire->empty()) return {};
-  // Unlike its siblings this one returns 0 for success.
+  // Unlike similar functions, this one returns 0 for success.
   EBB_ASSERT(SSL_CTX_set_alpn_protos(context_.get(), reinterpret_cast<const unsigned char*>(wire->data()),
                                      static_cast<unsigned int>(wire->size())) == 0);
   return {};
@@ -156,12 +156,12 @@ std::expected<void, std::string> OpensslClientContext::use_own_certificate(const
   return use_certificate(context_.get(), *certificate);
 }
 
-// Keeps a copy: the original stays with its connection, whose failure would mark it as not resumable, and may be
-// written to while another thread uses it.
+// Stores a copy. The original stays with its connection: a failure there would mark it as not resumable, and another
+// thread could write to it.
 int OpensslClientContext::on_new_session(SSL* ssl, SSL_SESSION* session) {
   const auto* self = static_cast<const OpensslClientContext*>(SSL_CTX_get_app_data(SSL_get_SSL_CTX(ssl)));
   if (SessionPointer copy(SSL_SESSION_dup(session)); copy != nullptr) self->sessions_.put(std::move(copy));
-  return 0;  // the original was not kept
+  return 0;  // the original is not kept
 }
 
 SslPointer OpensslClientContext::new_session() const {
@@ -172,8 +172,8 @@ SslPointer OpensslClientContext::new_session() const {
   return ssl;
 }
 
-// A TLS 1.2 session may be resumed again and again, and OpenSSL does not call back for it, so it returns to the shelf.
-// What led to a failed handshake does not.
+// A TLS 1.2 session may be resumed repeatedly, without a callback from OpenSSL, so it returns to the shelf. The session
+// of a failed handshake does not.
 void OpensslClientContext::keep_resumed(SSL* ssl) const {
   if (SSL_session_reused(ssl) == 1 && SSL_version(ssl) == TLS1_2_VERSION) on_new_session(ssl, SSL_get_session(ssl));
 }

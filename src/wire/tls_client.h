@@ -1,5 +1,5 @@
-// The ClientContext on OpenSSL, and the tickets it keeps. Owned by the configuration's snapshot, shared by all workers;
-// nothing but the tickets changes after build().
+// The ClientContext on OpenSSL, and its tickets. Owned by the configuration's snapshot, shared by all workers; only the
+// tickets change after build().
 #pragma once
 
 #include <mutex>
@@ -12,16 +12,16 @@ namespace ebb::wire {
 
 using SessionPointer = std::unique_ptr<SSL_SESSION, FreeWith<SSL_SESSION_free>>;
 
-// Sessions that may be resumed. Each is taken by one connection only: a ticket should be used once (RFC 8446 appendix
-// C.4), and an SSL_SESSION that two threads use would be written to by both.
+// Resumable sessions. Each goes to one connection only: a ticket should be used once (RFC 8446 appendix C.4), and two
+// threads would write to a shared SSL_SESSION.
 class SessionShelf {
  public:
   static constexpr std::size_t capacity = 16;
-  void put(SessionPointer session);  // beyond the capacity the oldest goes
+  void put(SessionPointer session);  // drops the oldest if full
   SessionPointer take();             // the newest; nullptr if there is none
 
  private:
-  std::mutex mutex_;  // taken in handshakes and when a ticket comes, for the move of a pointer
+  std::mutex mutex_;  // taken in handshakes and when a ticket arrives, to move a pointer
   std::vector<SessionPointer> sessions_;
 };
 
@@ -32,7 +32,7 @@ class OpensslClientContext final : public ClientContext {
   const std::string& fingerprint() const override { return fingerprint_; }
 
   SslPointer new_session() const;
-  // To be called when the handshake of a session is done.
+  // Call when the handshake of a session is done.
   void keep_resumed(SSL* ssl) const;
 
  private:

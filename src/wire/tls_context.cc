@@ -13,9 +13,9 @@ namespace ebb::wire {
 
 namespace {
 
-// Two hours: with keys that rotate each hour and two former ones kept, a ticket can be opened for its whole life.
+// Two hours: keys rotate each hour and two former keys are kept, so a ticket can be opened for its whole life.
 constexpr long ticket_life_seconds = 2 * 60 * 60;
-// One, not OpenSSL's two: each costs a record, a seal and a dup of the session in every full handshake.
+// One, not OpenSSL's two: each costs a record, an encryption and a session copy in every full handshake.
 constexpr std::size_t tickets_per_handshake = 1;
 
 // RFC 6066 section 3: a list of {type, length, name} behind its own length; only one host_name may be in it. A
@@ -81,8 +81,8 @@ std::expected<void, std::string> OpensslServerContext::add_staples(const ServerO
   return {};
 }
 
-// Groups the certificates by name; the first of each key type wins, as the order of the configuration says. Equal
-// groups share one SSL_CTX.
+// Groups the certificates by name; of each key type, the first in the configuration wins. Equal groups share one
+// SSL_CTX.
 std::expected<void, std::string> OpensslServerContext::add_names(const std::vector<Certificate>& certificates) {
   using Members = std::vector<const Certificate*>;
   std::map<std::string, Members> members_by_name;
@@ -144,7 +144,7 @@ void OpensslServerContext::configure(SSL_CTX* context) {
   if (!alpn_wire_.empty()) SSL_CTX_set_alpn_select_cb(context, on_alpn, this);
 }
 
-// Neither names nor file names have a NUL in them, so that no two pairs give the same text.
+// Neither names nor file names contain NUL, so different pairs give different texts.
 OpensslServerContext::Identity OpensslServerContext::identity_of(std::string_view matched_name) const {
   const std::string text = std::string(matched_name) + '\0' + policy_.identity();
   Identity identity;
@@ -152,7 +152,7 @@ OpensslServerContext::Identity OpensslServerContext::identity_of(std::string_vie
   return identity;
 }
 
-// The exact name, or the wildcard that stands for its first label; nullptr if the name is to be refused.
+// The exact name, or the wildcard for its first label; nullptr if the name must be refused.
 const OpensslServerContext::Choice* OpensslServerContext::choose(std::string_view name) const {
   if (const auto exact = by_name_.find(name); exact != by_name_.end()) return &exact->second;
   const std::size_t dot = name.find('.');
@@ -163,7 +163,7 @@ const OpensslServerContext::Choice* OpensslServerContext::choose(std::string_vie
   return refuse_unknown_names_ ? nullptr : &default_;
 }
 
-// Runs before OpenSSL looks at tickets, versions and suites, so that all of them see the chosen certificate.
+// Runs before OpenSSL checks tickets, versions and suites, so that all of them use the chosen certificate.
 int OpensslServerContext::on_client_hello(SSL* ssl, int* alert, void* self) {
   const auto& context = *static_cast<const OpensslServerContext*>(self);
   Greeting& greeting = *current_transfer(ssl).greeting;
@@ -197,7 +197,7 @@ int OpensslServerContext::on_alpn(SSL*, const unsigned char** chosen, unsigned c
   return result == OPENSSL_NPN_NEGOTIATED ? SSL_TLSEXT_ERR_OK : SSL_TLSEXT_ERR_ALERT_FATAL;
 }
 
-// Runs when the certificate has been chosen.
+// Runs after the certificate was chosen.
 int OpensslServerContext::on_status_request(SSL* ssl, void* self) {
   const auto& staples = static_cast<const OpensslServerContext*>(self)->staples_;
   const auto found = staples.find(SSL_get_certificate(ssl));

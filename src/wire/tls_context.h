@@ -1,5 +1,5 @@
-// The ServerContext on OpenSSL: one SSL_CTX per set of certificates that serve the same name (an ECDSA and an RSA
-// one side by side), and a map from names to them. The ClientHello callback picks; nothing changes after build().
+// The ServerContext on OpenSSL: one SSL_CTX per set of certificates for the same name (such as one ECDSA and one RSA),
+// and a map from names to them. The ClientHello callback chooses; nothing changes after build().
 #pragma once
 
 #include <array>
@@ -23,9 +23,9 @@ class OpensslServerContext final : public ServerContext {
   SslPointer new_session() const;
 
  private:
-  // OpenSSL resumes a session only within the session id context that it began in, and does not compare server names
-  // in TLS 1.3. So the matched name is the context: a session survives the replacement of its certificate and never
-  // moves to a name that another certificate serves. Where clients show certificates, so is what is asked of them.
+  // OpenSSL resumes a session only within its session id context, and does not compare server names in TLS 1.3. The
+  // matched name is therefore the context: a session survives the replacement of its certificate but never moves to
+  // another certificate's name. The policy for client certificates is part of it too.
   using Identity = std::array<unsigned char, 32>;
   static_assert(sizeof(Identity) <= SSL_MAX_SID_CTX_LENGTH);
   struct Group {
@@ -60,7 +60,7 @@ class OpensslServerContext final : public ServerContext {
   Choice default_;
   bool refuse_unknown_names_;
   bool tls13_only_;
-  std::string alpn_wire_;  // in wire format: each name behind its length
+  std::string alpn_wire_;  // wire format: each name preceded by its length
   std::int64_t first_expiry_ = INT64_MAX;
   std::int64_t first_staple_expiry_ = INT64_MAX;
 };

@@ -20,7 +20,7 @@ std::string sha256_of(const X509* certificate) {
   return text;
 }
 
-// Escaped to printable ASCII, so it can stand in a header field.
+// Escaped to printable ASCII for a header field.
 std::string text_of(const X509_NAME* name) {
   const BioPointer bio(BIO_new(BIO_s_mem()));
   if (bio == nullptr || X509_NAME_print_ex(bio.get(), name, 0, XN_FLAG_RFC2253) < 0) return "";

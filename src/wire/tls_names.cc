@@ -10,7 +10,7 @@ namespace ebb::wire {
 
 namespace {
 
-// The bytes of an address in text form; "" if it is none.
+// The bytes of an address in text form; "" if the text is not an address.
 std::string_view octets_of(std::string_view host, std::array<char, sizeof(in6_addr)>& room) {
   if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
   std::array<char, INET6_ADDRSTRLEN> text{};
@@ -21,7 +21,7 @@ std::string_view octets_of(std::string_view host, std::array<char, sizeof(in6_ad
   return {};
 }
 
-// No top-level domain ends with a digit, so this spares names the attempt.
+// No top-level domain ends with a digit, so names skip the conversion.
 bool may_be_address(std::string_view host) { return host.contains(':') || (host.back() >= '0' && host.back() <= '9'); }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// The hosts that a session's certificate stands for. HTTP/2 clients send requests for several of them on one connection
-// (RFC 9113 section 9.1.1), so this is asked for each request. Private to tls_*.cc.
+// The hosts that a session's certificate covers. HTTP/2 clients send requests for several hosts on one connection (RFC
+// 9113 section 9.1.1), so each request checks this. Private to tls_*.cc.
 #pragma once
 
 #include <string>
@@ -16,13 +16,13 @@ struct NameHash {
   std::size_t operator()(std::string_view name) const { return std::hash<std::string_view>{}(name); }
 };
 
-// Of several certificates side by side (ECDSA and RSA) a host must be in all: which of them a client saw is not known
-// any more when it resumes.
+// With several certificates for a name (ECDSA and RSA), a host must be in all of them: after resumption it is unknown
+// which one the client saw.
 class CoveredNames {
  public:
   explicit CoveredNames(const std::vector<const Certificate*>& certificates);
-  // A lower-case host of an authority; an address, with or without brackets, is looked for among addresses only. Two
-  // look-ups at most, and no allocation.
+  // `host` is the lower-case host of an authority; an address, with or without brackets, matches only addresses. At
+  // most two look-ups, without allocation.
   bool cover(std::string_view host) const;
 
  private:

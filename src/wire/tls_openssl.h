@@ -1,4 +1,4 @@
-// Shared by the tls_*.cc files: owning pointers for OpenSSL, and its error queue in words. Private to them.
+// Shared by the tls_*.cc files: owning pointers for OpenSSL, and texts for its error queue. Private to them.
 #pragma once
 
 #include <openssl/bio.h>
@@ -25,8 +25,8 @@ using BioPointer = std::unique_ptr<BIO, FreeWith<BIO_free>>;
 using X509Pointer = std::unique_ptr<X509, FreeWith<X509_free>>;
 using KeyPointer = std::unique_ptr<EVP_PKEY, FreeWith<EVP_PKEY_free>>;
 
-// The root of what went wrong (the oldest entry), in OpenSSL's words, which live as long as the program. Leaves the
-// thread's queue empty: SSL_get_error() of the next session on this thread would otherwise read this one's error.
+// The root cause (the oldest entry), as OpenSSL's static text. Empties the thread's queue: otherwise SSL_get_error() of
+// the next session on this thread would read this session's error.
 inline const char* take_reason(const char* otherwise) {
   const char* reason = ERR_reason_error_string(ERR_peek_error());
   ERR_clear_error();

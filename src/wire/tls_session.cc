@@ -1,4 +1,4 @@
-// Before: the reactor, which received the bytes, or the gate, which has an answer. Next: h1_head, or the reactor.
+// Before: the reactor (received bytes) or the gate (an answer to send). Next: h1_head, or the reactor.
 #include <algorithm>
 
 #include "wire/tls_client.h"
@@ -10,11 +10,11 @@ namespace ebb::wire {
 namespace {
 
 constexpr std::size_t record_bytes = SSL3_RT_MAX_PLAIN_LENGTH;
-// Worth reading into behind what a block already holds; with less room the next record would be torn.
+// With less room behind a block's content, start a new block: the next record would be split.
 constexpr std::uint32_t worthwhile_room = 512;
 
-// Slices at the front of the chain that fit one record whole. A small head and body thus leave as one record, while
-// slices of a record's size are encrypted from where they lie and never torn to fill up their predecessor.
+// Slices at the front of the chain that fit one record. A small head and body thus leave as one record. Slices of a
+// record's size are encrypted in place and never split to fill up the record before.
 std::uint32_t slices_for_one_record(const base::Chain& plain) {
   std::size_t total = 0;
   std::uint32_t count = 0;
@@ -25,8 +25,8 @@ std::uint32_t slices_for_one_record(const base::Chain& plain) {
   return count;
 }
 
-// OpenSSL 3.0 keeps both sides' ephemeral keys for as long as the session lives. Nothing reads them after the
-// handshake: emptying them frees 430 bytes, and a private key that is gone cannot leak (forward secrecy).
+// OpenSSL 3.0 keeps both sides' ephemeral keys for the life of the session. They are unused after the handshake:
+// freeing them saves 430 bytes, and a deleted private key cannot leak (forward secrecy).
 void forget_ephemeral_keys(SSL* ssl) {
   const auto empty = [](EVP_PKEY* key) {
     EVP_PKEY_set_type(key, EVP_PKEY_get_id(key));
@@ -62,24 +62,24 @@ struct TlsSession::State {
   Status read_all(Transfer& transfer, base::Chain& plain);
   Status write_all(base::BlockPool& pool, base::Chain& plain);
   Status hold(base::Chain&& plain);
-  // A handshake message of the peer is under way, the first or a later one (RFC 8446 5.1 lets it come in several
-  // records): until its end OpenSSL writes no application data.
+  // A handshake message of the peer is incomplete (RFC 8446 5.1 allows several records): until its end OpenSSL writes
+  // no application data.
   bool in_message() const { return SSL_in_init(ssl.get()) == 1; }
   Status stopped(int result);
   void explain();
 
   SslPointer ssl;
-  const OpensslClientContext* towards_backend = nullptr;  // towards a client: none
+  const OpensslClientContext* towards_backend = nullptr;  // null towards a client
   Greeting greeting;
   std::unique_ptr<const PeerCertificate> peer;
   std::unique_ptr<base::Chain> held;  // plaintext that waits for the end of the peer's message
   const char* why = "";
   base::Cause cause = base::Cause::none;
   Status status = Status::open;
-  bool done = false;  // the handshake, once and for all: what OpenSSL calls its end is undone by each later message
+  bool done = false;  // never reset: SSL_is_init_finished() becomes false at each later handshake message
 };
 
-// What a result that is not success means.
+// The status for a result other than success.
 TlsSession::Status TlsSession::State::stopped(int result) {
   switch (SSL_get_error(ssl.get(), result)) {
     case SSL_ERROR_WANT_READ: return Status::open;
@@ -90,7 +90,7 @@ TlsSession::Status TlsSession::State::stopped(int result) {
   return status = Status::failed;
 }
 
-// Whose certificate was refused says OpenSSL's newest error; why it was, the result of its verification.
+// OpenSSL's newest error says whose certificate was refused; the verification result says why.
 void TlsSession::State::explain() {
   const int reason = ERR_GET_REASON(ERR_peek_last_error());
   const bool untrusted = reason == SSL_R_CERTIFICATE_VERIFY_FAILED;
@@ -112,13 +112,13 @@ TlsSession::Status TlsSession::State::shake_hands() {
   if (const int result = SSL_do_handshake(ssl.get()); result != 1) return stopped(result);
   done = true;
   forget_ephemeral_keys(ssl.get());
-  SSL_set_tlsext_status_ocsp_resp(ssl.get(), nullptr, 0);  // a copy that was needed in the handshake only
-  ERR_clear_error();  // a ticket that cannot be opened leaves its reason behind although the handshake succeeds
+  SSL_set_tlsext_status_ocsp_resp(ssl.get(), nullptr, 0);  // a copy for the handshake only
+  ERR_clear_error();  // an unreadable ticket leaves an error although the handshake succeeds
   if (towards_backend != nullptr) towards_backend->keep_resumed(ssl.get());
   return Status::open;
 }
 
-// Decrypts into as few blocks as hold it. Stops without another call when the input is used up and OpenSSL holds no
+// Decrypts into as few blocks as possible. Stops without another call once the input is used up and OpenSSL holds no
 // plaintext: with read-ahead off it cannot hold a whole record either.
 TlsSession::Status TlsSession::State::read_all(Transfer& transfer, base::Chain& plain) {
   base::Slice block;
@@ -147,12 +147,12 @@ TlsSession::Status TlsSession::State::write_all(base::BlockPool& pool, base::Cha
     std::size_t written = 0;
     const int result = SSL_write_ex(ssl.get(), record.data(), record.size(), &written);
     if (result != 1) return stopped(result);
-    EBB_ASSERT(written == record.size());  // our output never blocks, so nothing is left over
+    EBB_ASSERT(written == record.size());  // our BIO never blocks, so all is written
   }
   return status;
 }
 
-// A peer that has closed in the middle of a message will never end it.
+// A peer that has closed in the middle of a message will never complete it.
 TlsSession::Status TlsSession::State::hold(base::Chain&& plain) {
   if (status == Status::finished) {
     why = "the peer closed in the middle of a message";
@@ -186,7 +186,7 @@ TlsSession::Status TlsSession::receive(base::BlockPool& pool, base::Slice receiv
   State& state = *state_;
   if (state.status != Status::open) return state.status;
   SSL* ssl = state.ssl.get();
-  // RFC 8446 6.1: close_notify closes our side. An alert or a KeyUpdate that would follow it has no way out.
+  // RFC 8446 6.1: close_notify closes our side. An alert or KeyUpdate after it must not be sent.
   base::Chain unheard;
   const bool closed = (SSL_get_shutdown(ssl) & SSL_SENT_SHUTDOWN) != 0;
   Transfer transfer{pool, received.view(), closed ? unheard : cipher, &state.greeting};

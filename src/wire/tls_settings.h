@@ -12,9 +12,9 @@ namespace ebb::wire {
 
 void use_common_settings(SSL_CTX* context);
 
-// Both give sentences that name the file or word and the remedy.
+// Errors are sentences that name the file or word and the remedy.
 std::expected<void, std::string> use_certificate(SSL_CTX* context, const Certificate& certificate);
-// Each name behind its length, as RFC 7301 section 3.1 has it.
+// Each name preceded by its length, as in RFC 7301 section 3.1.
 std::expected<std::string, std::string> alpn_wire_format(const std::vector<std::string>& protocols);
 
 // A session that reads and writes through this thread's BIO.

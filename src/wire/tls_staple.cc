@@ -20,8 +20,8 @@ BasicResponsePointer decode(const std::string& der) {
   return BasicResponsePointer(OCSP_response_get1_basic(response.get()));
 }
 
-// What the response says about this serial number; nullptr if nothing. Whether the issuer is the same cannot be seen
-// without its certificate, and the client looks anyway.
+// The response's entry for this serial number, or nullptr. The issuer cannot be checked without its certificate, and
+// the client checks it anyway.
 OCSP_SINGLERESP* find_single(OCSP_BASICRESP* basic, const X509* leaf) {
   for (int i = 0; i < OCSP_resp_count(basic); ++i) {
     OCSP_SINGLERESP* single = OCSP_resp_get0(basic, i);

@@ -15,14 +15,14 @@ namespace {
 
 TicketKeys::Key make_key() {
   TicketKeys::Key key;
-  // A predictable ticket key would give away every session it seals: without entropy there is nothing to serve.
+  // A predictable ticket key would expose every session that it seals: without entropy, abort.
   EBB_ASSERT(RAND_bytes(key.name.data(), static_cast<int>(key.name.size())) == 1);
   EBB_ASSERT(RAND_priv_bytes(key.aes.data(), static_cast<int>(key.aes.size())) == 1);
   EBB_ASSERT(RAND_priv_bytes(key.hmac.data(), static_cast<int>(key.hmac.size())) == 1);
   return key;
 }
 
-// A copy of a key on the stack, wiped when it goes out of sight.
+// A copy of a key on the stack, wiped at the end of its scope.
 struct BorrowedKey {
   TicketKeys::Key key;
   ~BorrowedKey() { OPENSSL_cleanse(&key, sizeof(key)); }
@@ -64,7 +64,7 @@ int seal_or_open(SSL* ssl, unsigned char* name, unsigned char* iv, EVP_CIPHER_CT
 }  // namespace
 
 TicketKeys::TicketKeys() {
-  keys_.reserve(key_count + 1);  // never moved by growth, which would leave copies of keys in freed memory
+  keys_.reserve(key_count + 1);  // growth would leave copies of keys in freed memory
   keys_.push_back(make_key());
 }
 

@@ -1,4 +1,4 @@
-// Sealing and opening of session tickets with the keys that all workers share. Private to tls_*.cc.
+// Seals and opens session tickets with the keys that all workers share. Private to tls_*.cc.
 #pragma once
 
 #include "wire/tls.h"
@@ -6,7 +6,7 @@
 
 namespace ebb::wire {
 
-// Lets the context seal its tickets with these keys, which must outlive it.
+// Makes the context seal its tickets with these keys, which must outlive it.
 void use_ticket_keys(SSL_CTX* context, const TicketKeys& keys);
 
 }  // namespace ebb::wire

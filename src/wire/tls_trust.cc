@@ -13,7 +13,7 @@ namespace {
 
 using RevocationListPointer = std::unique_ptr<X509_CRL, FreeWith<X509_CRL_free>>;
 
-// RFC 8446 section 4.2.4 and RFC 5246 section 7.4.4: the list of names is behind a length of two bytes.
+// RFC 8446 section 4.2.4 and RFC 5246 section 7.4.4: the list's length field has two bytes.
 constexpr int authority_names_bytes_max = 65535;
 
 std::expected<void, std::string> add_revocations(X509_STORE* store, const PemSource& source) {
@@ -41,7 +41,7 @@ std::expected<void, std::string> add_revocations(X509_STORE* store, const PemSou
   return {};
 }
 
-// Resuming does not verify again, so a ticket must not outlive the certificate that it vouches for.
+// Resumption does not verify again, so a ticket must expire no later than the client's certificate.
 int shorten_ticket(SSL* ssl, void*) {
   const X509* certificate = SSL_get0_peer_certificate(ssl);
   SSL_SESSION* session = SSL_get_session(ssl);
@@ -54,7 +54,7 @@ int shorten_ticket(SSL* ssl, void*) {
   return 1;
 }
 
-// Each part behind its length, so that no two policies give the same text.
+// Each part preceded by its length, so that different policies give different texts.
 std::string identity_of(const ServerOptions& options) {
   std::string identity = options.client_certificates == ClientCertificates::required ? "required" : "optional";
   for (const std::string* part : {&options.client_authorities.pem, &options.client_revocations.pem}) {

@@ -1,5 +1,5 @@
-// Whom we trust: authorities and revocation lists as OpenSSL's store, and what a listener asks of its clients. Private
-// to tls_*.cc. Errors are sentences that name the file and the remedy.
+// Whom the router trusts: authorities and revocation lists as OpenSSL's store, and a listener's policy for client
+// certificates. Private to tls_*.cc. Errors are sentences that name the file and the remedy.
 #pragma once
 
 #include <expected>
@@ -14,14 +14,14 @@ using StorePointer = std::unique_ptr<X509_STORE, FreeWith<X509_STORE_free>>;
 
 std::expected<StorePointer, std::string> read_authorities(const PemSource& source);
 
-// Certificates of clients: none, optional or required, and who may have issued them.
+// Client certificates: none, optional or required, and which authorities may issue them.
 class ClientPolicy {
  public:
   static std::expected<ClientPolicy, std::string> read(const ServerOptions& options);
 
   void apply(SSL_CTX* context) const;
-  // Differs wherever the policy does; "" if no certificate is asked for. Sessions are resumed only where it is the
-  // same: the keys of tickets are shared by all listeners, and a resumed session is not verified again.
+  // Different for different policies; "" if no certificate is requested. A session resumes only under the same policy:
+  // all listeners share the ticket keys, and resumption does not verify again.
   const std::string& identity() const { return identity_; }
 
  private:
@@ -31,7 +31,7 @@ class ClientPolicy {
 
   ClientCertificates asked_ = ClientCertificates::none;
   StorePointer store_;
-  std::unique_ptr<STACK_OF(X509_NAME), FreeNames> names_;  // told to clients, so that they can choose
+  std::unique_ptr<STACK_OF(X509_NAME), FreeNames> names_;  // sent to clients, so that they can choose a certificate
   std::string identity_;
 };
 

@@ -1,5 +1,5 @@
-// The two texts of a WebSocket handshake (RFC 6455 section 1.3) that the router makes itself. It needs them when the
-// handshake is an upgrade on one side and an extended CONNECT (RFC 8441) on the other.
+// The two texts of a WebSocket handshake (RFC 6455 section 1.3) that the router may have to create: when the handshake
+// is an upgrade on one side and an extended CONNECT (RFC 8441) on the other.
 #pragma once
 
 #include <array>
@@ -8,7 +8,7 @@
 
 namespace ebb::wire {
 
-// Sec-WebSocket-Key: 16 bytes in base64. The caller brings the randomness; it keeps caches honest and is no secret.
+// Sec-WebSocket-Key: 16 bytes in base64. The caller provides random numbers; the key defeats caches and is no secret.
 std::array<char, 24> websocket_key(std::uint64_t high, std::uint64_t low);
 // Sec-WebSocket-Accept for a key.
 std::array<char, 28> websocket_accept(std::string_view key);

@@ -1,5 +1,5 @@
-// Follows one direction of a WebSocket without looking into it (RFC 6455 section 5.2): where does a frame end? Only
-// there may the router say a word of its own, such as Close.
+// Follows one direction of a WebSocket without reading the payload (RFC 6455 section 5.2) and tells where a frame ends.
+// Only there may the router insert a frame, such as Close.
 #pragma once
 
 #include <array>
@@ -25,7 +25,7 @@ class WebsocketFrames {
   bool between_frames() const { return seen_ == 0 && payload_ == 0; }
 
  private:
-  // Two bytes, 0, 2 or 8 of a longer length, 4 of a mask.
+  // Two bytes, then 0, 2 or 8 of an extended length, then 4 of a mask.
   void take_header_byte(std::uint8_t byte) {
     if (seen_ == 1) {
       const std::uint8_t length = byte & 0x7f;
@@ -41,16 +41,16 @@ class WebsocketFrames {
     seen_ = 0;
   }
 
-  std::uint64_t payload_ = 0;  // still to come of this frame
+  std::uint64_t payload_ = 0;  // missing bytes of this frame
   std::uint64_t length_ = 0;
   std::uint8_t seen_ = 0;  // bytes of the header
   std::uint8_t length_bytes_ = 0;
   std::uint8_t mask_bytes_ = 0;
 };
 
-// Status 1001: this end is going away (RFC 6455 section 7.4.1).
+// Status 1001: the endpoint is going away (RFC 6455 section 7.4.1).
 inline constexpr std::array<char, 4> websocket_going_away = {'\x88', '\x02', '\x03', '\xe9'};
-// The same as a client must write it: masked, here with zeros, which hide nothing and need no randomness.
+// The same from a client, which must mask: with zeros, which need no randomness.
 inline constexpr std::array<char, 8> websocket_going_away_masked = {'\x88', '\x82', 0, 0, 0, 0, '\x03', '\xe9'};
 
 }  // namespace ebb::wire

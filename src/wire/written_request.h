@@ -1,6 +1,6 @@
-// The head of a request as an endpoint gets it, before it is known which version of HTTP the endpoint speaks. One block
-// holds the text of HTTP/1, which is sent as it is, and a mark for each line, by which HTTP/2 finds names and values
-// without reading the text. Copies share the block: a retry and a mirror send the same head.
+// The head of a request for an endpoint, before the endpoint's version of HTTP is known. One block holds the text of
+// HTTP/1, which is sent unchanged, and a mark for each line, by which HTTP/2 finds names and values without parsing.
+// Copies share the block: retries and mirrors send the same head.
 //
 // Before: h1_write_request, which writes text and marks in one pass. Next: gate/backends (the text), h2_fields (the
 // lines).
@@ -16,28 +16,28 @@
 
 namespace ebb::wire {
 
-// What HTTP/2 makes of a line.
+// How HTTP/2 sends a line.
 enum class LineKind : std::uint8_t {
   field,       // the same field
   host,        // :authority
-  length,      // content-length, unless it asks for a tunnel
-  upgrade,     // :protocol, if it asks for a tunnel
+  length,      // content-length, unless it requests a tunnel
+  upgrade,     // :protocol, if it requests a tunnel
   te,          // te
-  http1_only,  // nothing: Connection, Transfer-Encoding
+  http1_only,  // not sent: Connection, Transfer-Encoding
 };
 
 class WrittenRequest {
  public:
   WrittenRequest() = default;
 
-  const base::Slice& text() const { return text_; }  // empty: there is no head, and nothing below may be asked
+  const base::Slice& text() const { return text_; }  // empty: no head; then call nothing below
   const base::Block* block() const { return text_.block(); }
 
   // Views live as long as the block.
   std::string_view method() const { return text_.view().substr(0, summary().method_size); }
   std::string_view path() const { return text_.view().substr(summary().method_size + 1, summary().path_size); }
-  std::string_view authority() const;  // "": an HTTP/1.0 client named none
-  std::string_view upgrade() const;    // "": it asks for none
+  std::string_view authority() const;  // "": the HTTP/1.0 client sent none
+  std::string_view upgrade() const;    // "": no upgrade
   std::optional<std::string_view> value_of(std::string_view lower_case_name) const;
   std::size_t lines() const { return summary().lines; }
 

@@ -54,7 +54,7 @@ TEST(BalanceKeys, RefusalsSayWhatToDo) {
   EXPECT_THAT(errors("sticky: {}"), ElementsAre(HasSubstr("backends[0].sticky: the key `cookie` is missing")));
   EXPECT_THAT(errors("sticky: {cookie: EBB, drain: stay}"), ElementsAre(HasSubstr("expected `move`, `keep`")));
   EXPECT_THAT(errors("sticky: {cookie: EBB, secure: never, same_site: none}"),
-              ElementsAre(HasSubstr("backends[0].sticky.secure: browsers throw away a cookie with same_site: none that "
+              ElementsAre(HasSubstr("backends[0].sticky.secure: browsers reject a cookie with same_site: none that "
                                     "is not secure; use secure: always or auto")));
   EXPECT_THAT(errors("balance: header_hash"),
               ElementsAre(HasSubstr("balance: header_hash needs the name of a field; add hash_header: NAME")));

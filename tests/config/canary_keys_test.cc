@@ -74,7 +74,7 @@ TEST(CanaryKeys, RefusalsSayWhereAndWhatToDo) {
   EXPECT_THAT(errors(std::string(good) + ", settle: 2h"), ElementsAre(HasSubstr("canary.settle: out of range")));
   EXPECT_THAT(errors(std::string(good) + ", budget: 6s"), ElementsAre(HasSubstr("canary.budget: a probe has to be")));
   EXPECT_THAT(errors(std::string(good) + ", pods: [\"\", \"a*b\"]"),
-              ElementsAre(HasSubstr("canary.pods[0]: \"\" is no name of a pod"), HasSubstr("canary.pods[1]: \"a*b\"")));
+              ElementsAre(HasSubstr("canary.pods[0]: \"\" is not a pod name"), HasSubstr("canary.pods[1]: \"a*b\"")));
   EXPECT_THAT(errors(std::string(good) + ", replicas: [{name: self, host: 10.0.0.2}]"),
               ElementsAre(HasSubstr("canary.replicas[0].name: \"self\" is this router")));
   EXPECT_THAT(errors(std::string(good) + ", replicas: [{name: b, host: \"10.0.0.2:80\"}]"),

@@ -65,14 +65,15 @@ TEST(HealthKeys, RefusalsSayWhereAndWhatToDo) {
   EXPECT_THAT(errors("http: /, host: \"a b\""), ElementsAre(HasSubstr("health.host: \"a b\" is not a host name")));
   EXPECT_THAT(errors("http: /, expect: [100]"), ElementsAre(HasSubstr("health.expect[0]: expected a status, found")));
   EXPECT_THAT(errors("http: /, expect: [6xx]"), ElementsAre(HasSubstr("give 200 to 599, or 2xx to 5xx for a class")));
-  EXPECT_THAT(errors("expect: [200]"),
-              ElementsAre(HasSubstr("health.expect: nothing is asked over HTTP; add http: PATH, or remove the key")));
-  EXPECT_THAT(errors("host: a.internal"), ElementsAre(HasSubstr("health.host: nothing is asked over HTTP")));
+  EXPECT_THAT(
+      errors("expect: [200]"),
+      ElementsAre(HasSubstr("health.expect: this key needs a check over HTTP; add http: PATH, or remove the key")));
+  EXPECT_THAT(errors("host: a.internal"), ElementsAre(HasSubstr("health.host: this key needs a check over HTTP")));
   EXPECT_THAT(errors("port: 70000"), ElementsAre(HasSubstr("health.port: 70000 is out of range; give 1 to 65535")));
   EXPECT_THAT(errors("every: 10ms"), ElementsAre(HasSubstr("health.every: out of range; give 100ms to 1h")));
   EXPECT_THAT(errors("every: 2h"), ElementsAre(HasSubstr("health.every: out of range")));
   EXPECT_THAT(errors("every: 1s, timeout: 2s"),
-              ElementsAre(HasSubstr("health.timeout: a check has to be over before the next is due; give at most as "
+              ElementsAre(HasSubstr("health.timeout: a check must end before the next begins; give at most as "
                                     "much as `every`")));
   EXPECT_THAT(errors("timeout: 0s"), ElementsAre(HasSubstr("health.timeout: a time-out must be above zero")));
   EXPECT_THAT(errors("fall: 0"), ElementsAre(HasSubstr("health.fall: 0 is out of range; give 1 to 100")));

@@ -148,9 +148,9 @@ TEST(Load, SuggestsTheKeyThatWasMeant) {
 }
 
 TEST(Load, RefusesAPathThatIsTooLongForASocket) {
-  EXPECT_THAT(errors_with_listener("runtime: /run/" + std::string(200, 'x') + "\n"),
-              ElementsAre(HasSubstr(
-                  "2:10: runtime: the path is longer than a unix socket's may be; give one of at most 105 bytes")));
+  EXPECT_THAT(
+      errors_with_listener("runtime: /run/" + std::string(200, 'x') + "\n"),
+      ElementsAre(HasSubstr("2:10: runtime: the path is too long for a unix socket; give one of at most 105 bytes")));
 }
 
 TEST(Load, DoesNotKnowKeysOfLaterSteps) {

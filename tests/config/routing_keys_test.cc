@@ -92,7 +92,7 @@ TEST(RouteKeys, RefuseConditionsThatAreNone) {
 TEST(RouteKeys, RefuseListsThatAreEmpty) {
   for (const char* key : {"allow", "deny", "methods", "listeners", "headers", "query"}) {
     EXPECT_THAT(route_errors(std::string("backend: a, ") + key + ": "),
-                ElementsAre(HasSubstr(std::string("routes[0].") + key + ": there is nothing in it")));
+                ElementsAre(HasSubstr(std::string("routes[0].") + key + ": the list is empty")));
   }
   EXPECT_THAT(route_errors("backend: a, allow: []"), ElementsAre(HasSubstr("add an element, or leave the key out")));
 }

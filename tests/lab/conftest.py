@@ -1,4 +1,4 @@
-"""The laboratory as tests: short scenes, ours only. Counts are asserted, never times."""
+"""The laboratory as tests: short scenes, with Ebbgate only. They assert counts, never times."""
 
 import pathlib
 import sys

@@ -1,4 +1,4 @@
-"""Scenes of the laboratory, cut short: what has to be zero is zero on any machine, however busy."""
+"""Short scenes of the laboratory: these counts must be zero on any machine, however busy."""
 
 import pytest
 

@@ -63,7 +63,7 @@ TEST(PolicyFile, RefusalsNamePlaceKeyAndRemedy) {
   EXPECT_THAT(refusal_of_policy("act: yes"), HasSubstr("expected `false`, `true`"));
   EXPECT_THAT(refusal_of_policy("allow:\n  - {}"),
               AllOf(HasSubstr("reap.yaml:2:"), HasSubstr("allow[0]"), HasSubstr("`netns: [\"*\"]`")));
-  EXPECT_THAT(refusal_of_policy("allow:\n  - netns: []"), HasSubstr("there is nothing in it"));
+  EXPECT_THAT(refusal_of_policy("allow:\n  - netns: []"), HasSubstr("the list is empty"));
   EXPECT_THAT(refusal_of_policy("budget: 0"), HasSubstr("act: false"));
   EXPECT_THAT(refusal_of_policy("end: {unanswered: 200ms}"), AllOf(HasSubstr("end.unanswered"), HasSubstr("1s")));
   EXPECT_THAT(refusal_of_policy("every: 0s"), HasSubstr("every"));
