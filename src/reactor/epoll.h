@@ -106,7 +106,7 @@ class EpollReactor final : public Loop {
   void input_ended(Socket& socket, int sys);
   void write_out(Socket& socket);
   void end_delivery();
-  void write_late(SocketId id);
+  void write_late(Socket& socket);
   void output_failed(Socket& socket, int sys);
   void report_failure(Socket& socket, const base::Error& error);
   void bury(SocketId id);

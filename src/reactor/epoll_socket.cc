@@ -173,20 +173,19 @@ void EpollReactor::send(SocketId id, base::Chain&& bytes) {
 void EpollReactor::end_delivery() {
   const bool late = std::exchange(delivery_, Delivery::none) == Delivery::one;
   for (const SocketId id : fed_sockets_) {
-    if (late) {
-      write_late(id);
-    } else {
+    if (!late) {
       serve_output(id);
+    } else if (Socket* socket = find(id); socket != nullptr && socket->late) {
+      write_late(*socket);
     }
   }
   fed_sockets_.clear();
 }
 
-void EpollReactor::write_late(SocketId id) {
-  Socket* socket = find(id);
-  if (socket == nullptr || !std::exchange(socket->late, false)) return;
-  write_out(*socket);
-  if (!socket->output_bytes.empty()) socket->owes_drained = true;
+void EpollReactor::write_late(Socket& socket) {
+  socket.late = false;
+  write_out(socket);
+  if (!socket.output_bytes.empty()) socket.owes_drained = true;
 }
 
 void EpollReactor::write_out(Socket& socket) {
@@ -237,18 +236,18 @@ void EpollReactor::serve_output(SocketId id) {
 
 // Looking sends what is late: on_drained() is owed only for what the kernel has not taken then.
 std::size_t EpollReactor::unsent(SocketId id) const {
-  const_cast<EpollReactor*>(this)->write_late(id);
-  const Socket* socket = const_cast<EpollReactor*>(this)->find(id);
+  Socket* socket = const_cast<EpollReactor*>(this)->find(id);
   if (socket == nullptr || socket->phase == Phase::failed) return 0;
+  if (socket->late) const_cast<EpollReactor*>(this)->write_late(*socket);
   const Socket* source = sockets_.find(socket->pump_source);
   const std::uint64_t in_pipe = source != nullptr && source->pump != nullptr ? source->pump->in_pipe : 0;
   return socket->output_bytes.bytes() + in_pipe;
 }
 
 std::size_t EpollReactor::held(SocketId id) const {
-  const_cast<EpollReactor*>(this)->write_late(id);
-  const Socket* socket = const_cast<EpollReactor*>(this)->find(id);
+  Socket* socket = const_cast<EpollReactor*>(this)->find(id);
   if (socket == nullptr) return 0;
+  if (socket->late) const_cast<EpollReactor*>(this)->write_late(*socket);
   return socket->output_bytes.held() + (socket->undelivered == nullptr ? 0 : socket->undelivered->held());
 }
 
@@ -267,7 +266,7 @@ void EpollReactor::finish(SocketId id) {
 void EpollReactor::close(SocketId id, CloseMode mode) {
   Socket* socket = find(id);
   if (socket == nullptr) return;
-  if (mode != CloseMode::flush) write_late(id);
+  if (socket->late && mode != CloseMode::flush) write_late(*socket);
   if (socket->pump != nullptr) end_pump(*socket);
   if (Socket* source = sockets_.find(socket->pump_source)) end_pump(*source);
   if (mode == CloseMode::reset) reset_on_close(socket->fd());
