@@ -2,6 +2,7 @@
 #include <sys/socket.h>
 
 #include <cerrno>
+#include <utility>
 
 #include "reactor/epoll.h"
 
@@ -11,10 +12,10 @@ namespace {
 
 constexpr std::size_t parts_at_once = 64;
 
-ssize_t write_some(int socket, const base::Chain& chain, std::size_t& attempted) {
+ssize_t write_some(int socket, const base::Chain& chain, int flags, std::size_t& attempted) {
   if (chain.slices() == 1) {
     attempted = chain[0].size();
-    return ::send(socket, chain[0].data(), attempted, MSG_NOSIGNAL);
+    return ::send(socket, chain[0].data(), attempted, flags);
   }
   iovec parts[parts_at_once];
   msghdr message = {.msg_iov = parts};
@@ -24,7 +25,7 @@ ssize_t write_some(int socket, const base::Chain& chain, std::size_t& attempted)
     parts[message.msg_iovlen] = {const_cast<char*>(slice.data()), slice.size()};
     attempted += slice.size();
   }
-  return ::sendmsg(socket, &message, MSG_NOSIGNAL);
+  return ::sendmsg(socket, &message, flags);
 }
 
 }  // namespace
@@ -114,9 +115,9 @@ void EpollReactor::receive_once(SocketId id) {
   } else {
     make_ready(socket);
   }
-  corked_ = static_cast<std::size_t>(got) > parts[0].iov_len;
+  delivery_ = static_cast<std::size_t>(got) > parts[0].iov_len ? Delivery::several : Delivery::one;
   receive_blocks_.hand_out(static_cast<std::size_t>(got), [&](base::Slice slice) { deliver(id, std::move(slice)); });
-  if (corked_) write_corked();
+  end_delivery();
 }
 
 void EpollReactor::deliver(SocketId id, base::Slice bytes) {
@@ -162,21 +163,37 @@ void EpollReactor::send(SocketId id, base::Chain&& bytes) {
   const bool in_order = socket->output_bytes.empty();
   if (in_order) socket->output_moved = now();
   socket->output_bytes.join(std::move(bytes));
-  if (in_order && corked_) corked_sockets_.push_back(id);
-  if (in_order && !corked_) write_out(*socket);
+  if (in_order && delivery_ != Delivery::none) fed_sockets_.push_back(id);
+  if (in_order && delivery_ == Delivery::one && socket->writable) socket->late = true;
+  if (socket->late) return;
+  if (in_order && delivery_ != Delivery::several) write_out(*socket);
   if (!socket->output_bytes.empty()) socket->owes_drained = true;
 }
 
-void EpollReactor::write_corked() {
-  corked_ = false;
-  for (const SocketId id : corked_sockets_) serve_output(id);
-  corked_sockets_.clear();
+void EpollReactor::end_delivery() {
+  const bool late = std::exchange(delivery_, Delivery::none) == Delivery::one;
+  for (const SocketId id : fed_sockets_) {
+    if (!late) {
+      serve_output(id);
+    } else if (Socket* socket = find(id); socket != nullptr && socket->late) {
+      write_late(*socket);
+    }
+  }
+  fed_sockets_.clear();
+}
+
+void EpollReactor::write_late(Socket& socket) {
+  socket.late = false;
+  write_out(socket);
+  if (!socket.output_bytes.empty()) socket.owes_drained = true;
 }
 
 void EpollReactor::write_out(Socket& socket) {
   while (socket.writable && !socket.output_bytes.empty()) {
     std::size_t attempted = 0;
-    const ssize_t put = write_some(socket.fd(), socket.output_bytes, attempted);
+    // The FIN that follows at once leaves in the same segment.
+    const int flags = socket.output == Output::finishing ? MSG_NOSIGNAL | MSG_MORE : MSG_NOSIGNAL;
+    const ssize_t put = write_some(socket.fd(), socket.output_bytes, flags, attempted);
     if (put < 0) {
       if (errno == EAGAIN) {
         socket.writable = false;
@@ -217,17 +234,20 @@ void EpollReactor::serve_output(SocketId id) {
   }
 }
 
+// Looking sends what is late: on_drained() is owed only for what the kernel has not taken then.
 std::size_t EpollReactor::unsent(SocketId id) const {
-  const Socket* socket = const_cast<EpollReactor*>(this)->find(id);
+  Socket* socket = const_cast<EpollReactor*>(this)->find(id);
   if (socket == nullptr || socket->phase == Phase::failed) return 0;
+  if (socket->late) const_cast<EpollReactor*>(this)->write_late(*socket);
   const Socket* source = sockets_.find(socket->pump_source);
   const std::uint64_t in_pipe = source != nullptr && source->pump != nullptr ? source->pump->in_pipe : 0;
   return socket->output_bytes.bytes() + in_pipe;
 }
 
 std::size_t EpollReactor::held(SocketId id) const {
-  const Socket* socket = const_cast<EpollReactor*>(this)->find(id);
+  Socket* socket = const_cast<EpollReactor*>(this)->find(id);
   if (socket == nullptr) return 0;
+  if (socket->late) const_cast<EpollReactor*>(this)->write_late(*socket);
   return socket->output_bytes.held() + (socket->undelivered == nullptr ? 0 : socket->undelivered->held());
 }
 
@@ -246,6 +266,7 @@ void EpollReactor::finish(SocketId id) {
 void EpollReactor::close(SocketId id, CloseMode mode) {
   Socket* socket = find(id);
   if (socket == nullptr) return;
+  if (socket->late && mode != CloseMode::flush) write_late(*socket);
   if (socket->pump != nullptr) end_pump(*socket);
   if (Socket* source = sockets_.find(socket->pump_source)) end_pump(*source);
   if (mode == CloseMode::reset) reset_on_close(socket->fd());
@@ -255,9 +276,10 @@ void EpollReactor::close(SocketId id, CloseMode mode) {
   const bool peer_sends = unread || socket->undelivered != nullptr;
   if (socket->output_bytes.empty() && !peer_sends) return bury(id);
   socket->undelivered.reset();
-  socket->phase = peer_sends ? Phase::draining : Phase::flushing;
   if (socket->output == Output::open) socket->output = Output::finishing;
   if (socket->origin != Origin::connecting) write_out(*socket);
+  if (socket->output == Output::finished && !peer_sends) return bury(id);
+  socket->phase = peer_sends ? Phase::draining : Phase::flushing;
   bound_linger(socket->linger, socket->id);
   serve_closed(*socket);
 }

@@ -57,8 +57,7 @@ void UringReactor::settle_output(Socket& socket) {
   if (!socket.output_bytes.empty()) {
     start_send(socket);
   } else if (socket.output == Output::finishing) {
-    // Where nothing is awaited any more, the close that follows at once sends it.
-    if (socket.phase != Phase::flushing) send_fin(socket.fd());
+    send_fin(socket.fd());
     socket.output = Output::finished;
   }
 }
@@ -120,8 +119,11 @@ void UringReactor::start_send(Socket& socket) {
   io_uring_sqe* sqe = new_operation(send_operation, socket);
   socket.sending = true;
   const base::Chain& bytes = socket.output_bytes;
+  // The FIN that follows leaves in the same segment. Not by a close alone: with input unread that sends a reset and
+  // drops the bytes.
+  const int flags = socket.output == Output::finishing ? MSG_NOSIGNAL | MSG_MORE : MSG_NOSIGNAL;
   if (bytes.slices() == 1) {
-    io_uring_prep_send(sqe, socket.fd(), bytes[0].data(), bytes[0].size(), MSG_NOSIGNAL);
+    io_uring_prep_send(sqe, socket.fd(), bytes[0].data(), bytes[0].size(), flags);
     return;
   }
   if (messages_.empty()) messages_.push_back(std::make_unique<Message>());
@@ -134,7 +136,7 @@ void UringReactor::start_send(Socket& socket) {
     const base::Slice& slice = bytes[static_cast<std::uint32_t>(count)];
     message.parts[count] = {const_cast<char*>(slice.data()), slice.size()};
   }
-  io_uring_prep_sendmsg(sqe, socket.fd(), &message.header, MSG_NOSIGNAL);
+  io_uring_prep_sendmsg(sqe, socket.fd(), &message.header, static_cast<unsigned>(flags));
 }
 
 void UringReactor::poll_once(Operation operation, Socket& socket, unsigned events) {

@@ -252,6 +252,7 @@ void UringReactor::sent(Socket& socket, int result) {
   socket.output_bytes.drop_front(static_cast<std::size_t>(result));
   socket.output_moved = now();
   if (socket.closed_by_handler()) {
+    if (socket.phase == Phase::flushing && socket.output_bytes.empty()) return;  // gone with this round
     bound_linger(socket.linger, socket.id);
     if (socket.output_bytes.empty()) bound_silence(socket.linger);
     return;

@@ -1,4 +1,6 @@
 // Connections that end: by close in its three modes, by the peer, by refusal, inside callbacks of others.
+#include <linux/tcp.h>
+#include <netinet/in.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 
@@ -48,6 +50,44 @@ TEST_P(Ending, CloseFlushWhileThePeerStillSendsIsNotSeenAsAReset) {
   EXPECT_EQ(plain_state(peer.get()), Seen::fin);
   ::shutdown(peer.get(), SHUT_WR);
   run_rounds(3);
+}
+
+unsigned segments_received(int socket) {
+  tcp_info facts = {};
+  socklen_t size = sizeof(facts);
+  EXPECT_EQ(::getsockopt(socket, IPPROTO_TCP, TCP_INFO, &facts, &size), 0);
+  return facts.tcpi_segs_in;
+}
+
+TEST_P(Ending, AnAnswerAndTheFinBehindItLeaveInOneSegment) {
+  for (const bool closes : {true, false}) {
+    auto [peer, ours] = accept_one();
+    ours->on_received = [&](End& end) {
+      send(end, "answer");
+      if (closes) return reactor_->close(end.id, CloseMode::flush);
+      reactor_->finish(end.id);
+    };
+    run_rounds(3);
+    const unsigned before = segments_received(peer.get());
+    plain_send(peer.get(), "request");
+    std::string answer;
+    run_until([&] { return (answer += plain_receive(peer.get())) == "answer"; });
+    run_until([&] { return plain_state(peer.get()) == Seen::fin; });
+    EXPECT_LE(segments_received(peer.get()) - before, 2u) << "with the acknowledgement of the request";
+  }
+}
+
+// A close with input unread is a reset, and the kernel drops what it has not sent by then.
+TEST_P(Ending, AnAnswerWithItsFinLeavesAlsoIfThePeerHasSentMoreInTheMeantime) {
+  auto [peer, ours] = accept_one();
+  ours->on_received = [&, plain = peer.get()](End& end) {
+    plain_send(plain, "more");
+    send(end, "answer");
+    reactor_->close(end.id, CloseMode::flush);
+  };
+  plain_send(peer.get(), "request");
+  std::string answer;
+  run_until([&] { return (answer += plain_receive(peer.get())) == "answer"; });
 }
 
 class Patient : public ReactorTest {

@@ -262,6 +262,37 @@ TEST_P(Exchange, DrainedIsReportedOnlyIfSendLeftOutputBehind) {
   EXPECT_EQ(reactor_->unsent(ours->id), 0u);
 }
 
+TEST_P(Exchange, DrainedIsReportedForOutputThatTheHandlerSawUnsentInItsCallback) {
+  auto [peer, ours] = accept_one();
+  bool waited = false;
+  ours->on_received = [&](End& end) {
+    send(end, "one ");
+    send(end, "answer");
+    waited = reactor_->unsent(end.id) > 0;
+  };
+  plain_send(peer.get(), "request");
+  std::string answer;
+  run_until([&] { return (answer += plain_receive(peer.get())) == "one answer"; });
+  run_rounds(5);
+  EXPECT_EQ(ours->drained, waited ? 1 : 0);
+  EXPECT_EQ(reactor_->unsent(ours->id), 0u);
+}
+
+TEST_P(Exchange, DrainedIsReportedOnceForOutputOfACallbackThatHadToWait) {
+  const std::size_t size = std::size_t{8} << 20;
+  auto [peer, ours] = accept_one();
+  ours->on_received = [&](End& end) { send(end, std::string(size, 'c')); };
+  plain_send(peer.get(), "request");
+  run_until([&] { return ours->bytes > 0; });
+  run_rounds(5);
+  EXPECT_EQ(ours->drained, 0);
+  EXPECT_GT(reactor_->unsent(ours->id), 0u);
+  std::size_t got = 0;
+  run_until([&] { return (got += plain_receive(peer.get()).size()) == size && ours->drained > 0; });
+  run_rounds(5);
+  EXPECT_EQ(ours->drained, 1);
+}
+
 TEST_P(Exchange, OutputOfManySlicesArrivesInOrder) {
   auto [peer, ours] = accept_one();
   std::string expected;
