@@ -84,7 +84,7 @@ TEST(CanaryKeys, RefusalsSayWhereAndWhatToDo) {
 TEST(CanaryKeys, ARouteThatCannotBeWalkedIsRefused) {
   for (const std::string_view route : {"path: /x", "host: \"*.test\"", "host: canary.test, path: {regex: \"/.*\"}",
                                        "host: canary.test, methods: [GET]", "host: canary.test, headers: {X-A: b}"}) {
-    EXPECT_THAT(errors(good, route), ElementsAre(HasSubstr("routes[0]: the canary cannot walk this route"))) << route;
+    EXPECT_THAT(errors(good, route), ElementsAre(HasSubstr("routes[0]: the canary cannot probe this route"))) << route;
   }
   EXPECT_THAT(errors(good, "host: canary.test, path: {exact: /health}, listeners: [web]"), IsEmpty());
 }

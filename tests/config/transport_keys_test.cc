@@ -128,7 +128,7 @@ TEST(BackendKeys, RefuseWhatContradictsItself) {
       errors("listeners: []\nroutes: [{backend: a, tls: reencrypt}]\nbackends: [{name: a}]\n"),
       ElementsAre(HasSubstr("2:28: routes[0].tls: backend \"a\" has no `tls` section; add one, or use tls: edge")));
   EXPECT_THAT(errors("listeners: []\nroutes: [{backend: a, path: /x, tls: passthrough}]\nbackends: [{name: a}]\n"),
-              ElementsAre(HasSubstr("2:29: routes[0].path: a passthrough route is not opened")));
+              ElementsAre(HasSubstr("2:29: routes[0].path: the router does not decrypt a passthrough route")));
 }
 
 }  // namespace
