@@ -219,11 +219,6 @@ void Backends::release(Handle handle, bool keep) {
   if (connection.for_one) return close(handle, Cause::close_requested);
   if (connection.manner != endpoint.manner) return close(handle, Cause::backend_changed);
   if (!connection.idle_limits.keep_any()) return close(handle, Cause::backend_idle_budget);
-  pool(connection);
-}
-
-void Backends::pool(BackendConnection& connection) {
-  EBB_FIND(endpoint, core_.endpoints->find(connection.endpoint), close(connection.self, Cause::internal));
   step(connection, Event::release);
   const std::uint32_t allowed = endpoint.idle_budget.allowed(core_.reactor.now(), connection.idle_limits);
   // A budget that has shrunk is reached step by step; what is not used at all goes when its time is over.
@@ -512,6 +507,8 @@ void Backends::bury() {
 }
 
 void Backends::count_states(observe::ConnectionStates& states) {
+  static_assert(std::size(lifecycle::BackendConnectionLife::state_names) <=
+                std::tuple_size_v<observe::ConnectionStates>);
   connections_.for_each([&states](Handle, BackendConnection& connection) {
     if (!connection.life.ended()) states[static_cast<std::size_t>(connection.life.state())] += 1;
   });

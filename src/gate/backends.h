@@ -90,7 +90,6 @@ class Backends : public Back {
   void note_written(BackendConnection& connection, std::uint64_t bytes);
   void note_fin(BackendConnection& connection);
   void note_idle_close(const BackendConnection& connection);
-  void pool(BackendConnection& connection);
   void established(BackendConnection& connection);
   void fail(BackendConnection& connection, base::Cause cause);
   void take_plain(BackendConnection& connection, base::Slice bytes);

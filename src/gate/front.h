@@ -32,6 +32,7 @@ class Front : public Peer {
  public:
   // What carries it; nullptr when it is gone.
   virtual ClientConnection* connection(base::Handle end) = 0;
+  virtual bool has_client() const { return true; }  // false: nobody waits for the answer (gate/nobody.h)
 
   // The response, step by step: an interim or the final head, payload, the end. What one system call can send is
   // gathered in `out` and leaves with flush().

@@ -113,7 +113,7 @@ void H2Clients::on_request(Handle client_handle, StreamId id, const wire::Reques
   core_.clients->has_work(client);
   client.h2->exchanges += 1;
   const Handle exchange =
-      core_.intake->begin(*this, stream.self, stream.use == Use::handshake ? as_upgrade(head) : head);
+      core_.intake->begin(*this, stream.self, client, stream.use == Use::handshake ? as_upgrade(head) : head);
   stream.exchange = exchange;
   stream.head_held = core_.exchanges->find(exchange)->head_memory();
   client.h2->heads_held += stream.head_held;

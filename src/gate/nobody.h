@@ -8,6 +8,7 @@ namespace ebb::gate {
 class Nobody : public Front {
  public:
   ClientConnection* connection(base::Handle) final { return nullptr; }
+  bool has_client() const final { return false; }
   void add_head(base::Handle, const wire::ResponseHead&, bool, base::Chain&) final {}
   void add_payload(base::Handle, const base::Slice&, std::uint32_t, std::uint32_t, base::Chain&) final {}
   void add_end(base::Handle, std::string_view, base::Chain&) final {}
