@@ -83,7 +83,7 @@ bool Attempts::try_endpoint(Exchange& exchange, LiveEndpoint& endpoint,
   if (!tries.fresh_only && shares) {
     const Handle pooled = back.lease(endpoint, exchange.self, !wire::idempotent(exchange.request.method));
     if (pooled) {
-      attach(exchange, back, pooled);
+      attach(exchange, back, pooled, true);
       return true;
     }
   }
@@ -147,11 +147,11 @@ Back& Attempts::back_for(const Exchange& exchange, const LiveEndpoint& endpoint)
   return *core_.backends;
 }
 
-void Attempts::attach(Exchange& exchange, Back& back, Handle end) {
+void Attempts::attach(Exchange& exchange, Back& back, Handle end, bool reused) {
   Attempt& attempt = *exchange.attempt;
   attempt.back = &back;
   attempt.end = end;
-  attempt.reused = exchange.account.reused = back.reused(end);
+  attempt.reused = exchange.account.reused = reused;
   exchange.account.handed_over = core_.reactor.now();
   if (exchange.request.wants == Wants::bytes) return core_.tunnel->begin(exchange);
   core_.exchanges->step(exchange, attempt.life, AttemptEvent::lease);
@@ -166,7 +166,7 @@ Exchange* Attempts::tried(Handle handle) {
 void Attempts::on_leased(Handle handle, Back& back, Handle end) {
   Exchange* exchange = tried(handle);
   if (exchange == nullptr) return back.cancel(end, Cause::cancelled);
-  attach(*exchange, back, end);
+  attach(*exchange, back, end, false);
 }
 
 void Attempts::on_moved(Handle handle, Back& back, Handle end) {

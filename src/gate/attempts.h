@@ -45,7 +45,7 @@ class Attempts {
   // False: the connection attempt failed at once, and another endpoint may be asked.
   bool try_endpoint(Exchange& exchange, LiveEndpoint& endpoint, const std::optional<lifecycle::TrialPlan>& trial);
   Exchange* tried(base::Handle exchange);  // nullptr: no endpoint has it
-  void attach(Exchange& exchange, Back& back, base::Handle end);
+  void attach(Exchange& exchange, Back& back, base::Handle end, bool reused);
   Back& back_for(const Exchange& exchange, const LiveEndpoint& endpoint);
   BackendTarget target_of(const Exchange& exchange);
 

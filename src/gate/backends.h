@@ -31,7 +31,6 @@ class Backends : public Back {
   bool stuck(base::Handle end, std::size_t share) override;
   std::size_t memory(base::Handle end) override;
   void receive(base::Handle end, reactor::Receive mode) override;
-  bool reused(base::Handle end) override;
   bool has_deadline(base::Handle end) override;
   bool unanswered(base::Handle end) override;
   base::Handle connection_of(base::Handle end) const override { return end; }

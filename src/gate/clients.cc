@@ -238,9 +238,10 @@ void Clients::add_payload(Handle end, const Slice& source, std::uint32_t at, std
   append_payload(core_.reactor.blocks(), out, source, at, size, client.chunked);
 }
 
-void Clients::add_end(Handle end, std::string_view trailers, Chain& out) {
+void Clients::send_end(Handle end, std::string_view trailers, Chain&& out) {
   EBB_FIND(client, find(end));
   if (client.chunked) append_last_chunk(core_.reactor.blocks(), out, trailers);
+  if (!out.empty()) send(client, std::move(out));
 }
 
 void Clients::flush(Handle end, Chain&& out) {

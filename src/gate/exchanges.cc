@@ -117,8 +117,8 @@ void Exchanges::tell_backend(Exchange& exchange, ToBackend how, Cause cause) {
 
 // False: saying it has shown that the client is gone, which has ended the exchange.
 bool Exchanges::add_late_trailers(Exchange& exchange, Cause cause) {
-  exchange.front->add_end(exchange.client, grpc_trailers(cause), exchange.response.out);
-  return core_.response_path->flush(exchange);
+  exchange.front->send_end(exchange.client, grpc_trailers(cause), std::move(exchange.response.out));
+  return !exchange.life.ended();
 }
 
 void Exchanges::answer(Exchange& exchange, Cause cause) {

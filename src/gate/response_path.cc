@@ -161,8 +161,8 @@ void ResponsePath::on_whole(Handle handle, std::string_view trailers) {
     changed = exchange->applied->response.trailers(trailers);
     trailers = changed;
   }
-  exchange->front->add_end(exchange->client, trailers, exchange->response.out);
-  if (!flush(*exchange)) return;
+  exchange->front->send_end(exchange->client, trailers, std::move(exchange->response.out));
+  if (exchange->life.ended()) return;  // sending has shown that the client is gone
   core_.exchanges->step(*exchange, exchange->response.life, HalfEvent::whole);
   core_.exchanges->finish(*exchange, Cause::completed);
 }
