@@ -8,7 +8,6 @@
 #include "gate/moves.h"
 #include "gate/own_answer.h"
 #include "gate/records.h"
-#include "gate/response_path.h"
 #include "gate/tunnel.h"
 #include "gate/witnesses.h"
 
