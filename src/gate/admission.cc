@@ -42,8 +42,8 @@ void note_grpc_timeout(Exchange& exchange, const wire::RequestHead& head) {
 
 std::uint64_t body_limit(const Exchange& exchange) {
   const std::uint64_t global = exchange.snapshot->model().limits.body_bytes;
-  if (exchange.route == nullptr || exchange.route->policy == nullptr) return global;
-  return exchange.route->policy->model.body_bytes.value_or(global);
+  const routes::Policy* policy = exchange.policy();
+  return policy == nullptr ? global : policy->model.body_bytes.value_or(global);
 }
 
 void Admission::limit_request(Exchange& exchange, const wire::RequestHead& head) {
@@ -54,7 +54,6 @@ void Admission::limit_request(Exchange& exchange, const wire::RequestHead& head)
   }
 }
 
-// How often OPTIONS and TRACE may still be forwarded; nothing: no limit. At 0 this router is the one that was asked.
 std::optional<std::uint64_t> Admission::limit_hops(Exchange& exchange, const wire::RequestHead& head) {
   const std::string& via = exchange.snapshot->model().via;
   if (!via.empty() && has_passed(head.fields, via)) exchange.refuse(Cause::forwarding_loop);

@@ -10,7 +10,6 @@
 #include "gate/h2_backends.h"
 #include "gate/health.h"
 #include "gate/held_requests.h"
-#include "gate/mirrors.h"
 #include "gate/moves.h"
 #include "gate/request_path.h"
 #include "gate/tunnel.h"
@@ -30,7 +29,8 @@ using State = lifecycle::ExchangeLife::State;
 // A loop, because a connection attempt may fail at once and another endpoint be asked.
 void Attempts::begin(Exchange& exchange) {
   for (bool overtaken = false;;) {
-    const auto trial = overtaken ? std::nullopt : core_.moves->trial_for(exchange);
+    std::optional<Trials::Offer> trial;
+    if (!overtaken && may_be_trial(exchange)) trial = core_.health->trial(exchange.view(), exchange.request.kind);
     const Handle chosen = trial ? trial->endpoint : choose(exchange);
     if (!chosen && exchange.life.ended()) return;
     LiveEndpoint* endpoint = core_.endpoints->find(chosen);
@@ -42,11 +42,17 @@ void Attempts::begin(Exchange& exchange) {
   }
 }
 
+bool Attempts::may_be_trial(const Exchange& exchange) const {
+  const Request& request = exchange.request;
+  return exchange.tries.count == 0 && !bound_to(exchange) && request.wants == Wants::response && request.whole() &&
+         request.repeatable() && retries(exchange) > 0;
+}
+
 // One that broke off is asked again, by a fresh connection, when there is no other; one that cannot be reached not, nor
 // one whose time is over.
 Handle Attempts::choose(Exchange& exchange) {
   Tries& tries = exchange.tries;
-  BackendView& view = core_.endpoints->view_of(exchange);
+  BackendView& view = core_.endpoints->view(exchange.view());
   const routes::BackendModel& model = exchange.backend().model;
   Claim claim{.tried = tries.tried, .key = exchange.hash_key, .bound = bound_to(exchange)};
   const Handle chosen = choose_endpoint(core_, view, model, claim);
@@ -65,18 +71,19 @@ bool Attempts::try_endpoint(Exchange& exchange, LiveEndpoint& endpoint,
                             const std::optional<lifecycle::TrialPlan>& trial) {
   const routes::BackendModel& model = exchange.backend().model;
   Tries& tries = exchange.tries;
-  if (tries.count == 0) core_.endpoints->view_of(exchange).retry_budget.began(core_.reactor.now());
+  if (tries.count == 0) core_.endpoints->view(exchange.view()).retry_budget.began(core_.reactor.now());
   tries.count += 1;
   Attempt& attempt = exchange.attempt.emplace();
   attempt.endpoint = endpoint.self;
+  attempt.began = core_.reactor.now();
   core_.exchanges->step(exchange, Event::attempt);
-  core_.deadlines->begin_attempt(exchange, trial);
+  if (trial || exchange.policy() != nullptr) core_.deadlines->limit_attempt(exchange, trial);
   Back& back = back_for(exchange, endpoint);
   const bool shares = exchange.request.wants != Wants::bytes && model.proxy_protocol == routes::ProxyProtocol::off;
   if (!tries.fresh_only && shares) {
     const Handle pooled = back.lease(endpoint, exchange.self, !wire::idempotent(exchange.request.method));
     if (pooled) {
-      attach(exchange, back, pooled);
+      attach(exchange, back, pooled, true);
       return true;
     }
   }
@@ -140,15 +147,15 @@ Back& Attempts::back_for(const Exchange& exchange, const LiveEndpoint& endpoint)
   return *core_.backends;
 }
 
-void Attempts::attach(Exchange& exchange, Back& back, Handle end) {
+void Attempts::attach(Exchange& exchange, Back& back, Handle end, bool reused) {
   Attempt& attempt = *exchange.attempt;
   attempt.back = &back;
   attempt.end = end;
-  attempt.reused = exchange.account.reused = back.reused(end);
+  attempt.reused = exchange.account.reused = reused;
   exchange.account.handed_over = core_.reactor.now();
   if (exchange.request.wants == Wants::bytes) return core_.tunnel->begin(exchange);
   core_.exchanges->step(exchange, attempt.life, AttemptEvent::lease);
-  core_.request_path->begin(exchange);
+  core_.request_path->send(exchange, RequestPath::Part::whole);
 }
 
 Exchange* Attempts::tried(Handle handle) {
@@ -159,7 +166,7 @@ Exchange* Attempts::tried(Handle handle) {
 void Attempts::on_leased(Handle handle, Back& back, Handle end) {
   Exchange* exchange = tried(handle);
   if (exchange == nullptr) return back.cancel(end, Cause::cancelled);
-  attach(*exchange, back, end);
+  attach(*exchange, back, end, false);
 }
 
 void Attempts::on_moved(Handle handle, Back& back, Handle end) {
@@ -221,7 +228,8 @@ void Attempts::retry_or_finish(Exchange& exchange, Cause cause, Delivery deliver
                                     .tries_max = retries(exchange) + 1};
   const RetryVerdict verdict = lifecycle::may_retry(facts);
   if (verdict == RetryVerdict::no) return core_.exchanges->finish(exchange, cause);
-  if (lifecycle::needs_budget(facts) && !core_.endpoints->view_of(exchange).retry_budget.take(core_.reactor.now())) {
+  if (lifecycle::needs_budget(facts) &&
+      !core_.endpoints->view(exchange.view()).retry_budget.take(core_.reactor.now())) {
     core_.counters.retries_refused += 1;
     return core_.exchanges->finish(exchange, cause);
   }
@@ -246,16 +254,12 @@ void Attempts::drop(Exchange& exchange) {
   if (LiveEndpoint* endpoint = core_.endpoints->find(attempt.endpoint); endpoint != nullptr) {
     endpoint->heard = std::max(endpoint->heard, attempt.heard);
   }
-  if (exchange.front == core_.witnesses) return core_.endpoints->detach_witness(attempt.endpoint);
-  core_.endpoints->detach(attempt.endpoint);
-}
-
-bool Attempts::mirror_or_witness(const Exchange& exchange) const {
-  return exchange.front == core_.mirrors || exchange.front == core_.witnesses;
+  const bool witness = exchange.front == core_.witnesses;
+  core_.endpoints->detach(attempt.endpoint, witness ? Endpoints::Work::of_witness : Endpoints::Work::of_client);
 }
 
 std::uint32_t Attempts::retries(const Exchange& exchange) const {
-  if (mirror_or_witness(exchange)) return 0;
+  if (!exchange.front->has_client()) return 0;
   const std::uint32_t of_backend = exchange.backend().model.retries;
   return exchange.route == nullptr ? of_backend : exchange.route->model.retries.value_or(of_backend);
 }

@@ -39,14 +39,15 @@ class Attempts {
   std::uint32_t retries(const Exchange& exchange) const;
 
  private:
+  // Whether it may be the trial of a silent endpoint: it can be repeated elsewhere, whole, when no answer comes.
+  bool may_be_trial(const Exchange& exchange) const;
   base::Handle choose(Exchange& exchange);
   // False: the connection attempt failed at once, and another endpoint may be asked.
   bool try_endpoint(Exchange& exchange, LiveEndpoint& endpoint, const std::optional<lifecycle::TrialPlan>& trial);
   Exchange* tried(base::Handle exchange);  // nullptr: no endpoint has it
-  void attach(Exchange& exchange, Back& back, base::Handle end);
+  void attach(Exchange& exchange, Back& back, base::Handle end, bool reused);
   Back& back_for(const Exchange& exchange, const LiveEndpoint& endpoint);
   BackendTarget target_of(const Exchange& exchange);
-  bool mirror_or_witness(const Exchange& exchange) const;
 
   Core& core_;
 };

@@ -26,7 +26,7 @@ struct BackendTarget {
 
 class Back : public Peer {
  public:
-  // An established connection (or a stream of one), lent to the exchange; an invalid handle if there is none. `look`:
+  // A connection that has served before (or a stream of one), lent to the exchange; an invalid handle: none. `look`:
   // the request could not be repeated, so ask the kernel once more whether the endpoint has closed it, and take none
   // that it may be about to close.
   virtual base::Handle lease(LiveEndpoint& endpoint, base::Handle exchange, bool look) = 0;
@@ -44,7 +44,6 @@ class Back : public Peer {
 
   // Memory that waiting bytes of this exchange keep from being freed.
   virtual std::size_t memory(base::Handle end) = 0;
-  virtual bool reused(base::Handle end) = 0;        // it had served before
   virtual bool has_deadline(base::Handle end) = 0;  // it ends a connection attempt by itself
   virtual bool unanswered(base::Handle end) = 0;    // the endpoint's host has not answered the connection attempt
   virtual base::Handle connection_of(base::Handle end) const = 0;  // invalid: `end` is not of one

@@ -41,7 +41,6 @@ struct BackendConnection : Transport, base::ListNode<IdleTag> {
   base::Instant established_by{};  // TLS and HTTP/2 too, while an exchange waits for that
   std::uint32_t manner = 0;        // BackendTarget::manner: others are not lent any more
   bool for_one = false;            // a PROXY header names its one client: nobody else is served on it
-  std::uint32_t served = 0;
   base::Instant idle_since{};
   base::Instant asked_since = base::Instant::max();  // written to, and nothing came since; max: not so
   base::Instant peer_asked = base::Instant::max();   // by keepalive probes, because the endpoint is out of reach

@@ -159,11 +159,6 @@ void Backends::receive(Handle end, Receive mode) {
   core_.reactor.receive(connection.socket, mode);
 }
 
-bool Backends::reused(Handle end) {
-  EBB_FIND(connection, find(end), false);
-  return connection.served > 0;
-}
-
 bool Backends::hand_over(Handle end, Handle exchange) {
   BackendConnection* connection = find(end);
   if (connection == nullptr || connection->life.ended()) return false;
@@ -211,7 +206,6 @@ void Backends::release(Handle handle, bool keep) {
   EBB_FIND(connection, find(handle));
   EBB_FIND(endpoint, core_.endpoints->find(connection.endpoint), close(handle, Cause::internal));
   connection.exchange = {};
-  connection.served += 1;
   // What came behind the response was not asked for.
   if (!keep || !connection.answer.keeps || !connection.input.empty()) return close(handle, Cause::close_requested);
   if (core_.stopping) return close(handle, Cause::shutdown);
@@ -219,11 +213,6 @@ void Backends::release(Handle handle, bool keep) {
   if (connection.for_one) return close(handle, Cause::close_requested);
   if (connection.manner != endpoint.manner) return close(handle, Cause::backend_changed);
   if (!connection.idle_limits.keep_any()) return close(handle, Cause::backend_idle_budget);
-  pool(connection);
-}
-
-void Backends::pool(BackendConnection& connection) {
-  EBB_FIND(endpoint, core_.endpoints->find(connection.endpoint), close(connection.self, Cause::internal));
   step(connection, Event::release);
   const std::uint32_t allowed = endpoint.idle_budget.allowed(core_.reactor.now(), connection.idle_limits);
   // A budget that has shrunk is reached step by step; what is not used at all goes when its time is over.
@@ -352,8 +341,9 @@ void Backends::take_plain(BackendConnection& connection, base::Slice bytes) {
   }
   connection.answer.heard = true;
   connection.input.push(std::move(bytes));
-  core_.response_path->on_heard(exchange);
-  if (connection.answer.has_head || read_heads(connection)) read_body(connection);
+  const bool had_head = connection.answer.has_head;
+  if (had_head) core_.response_path->on_heard(exchange);
+  if (had_head || read_heads(connection)) read_body(connection);
 }
 
 // False: there is no body to read, or not yet.
@@ -365,6 +355,7 @@ bool Backends::read_heads(BackendConnection& connection) {
     if (input.slices() > 1) gather(core_.reactor.blocks(), input, limits.head_bytes);
     wire::ResponseHead& head = core_.response;
     const wire::Parsed parsed = wire::parse_response(input.front().view(), limits, connection.answer.asked, head);
+    core_.response_path->on_heard(exchange);  // whatever it is that has come
     if (parsed.status == wire::Parsed::Status::incomplete) {
       gather(core_.reactor.blocks(), input, limits.head_bytes);
       break;
@@ -512,6 +503,8 @@ void Backends::bury() {
 }
 
 void Backends::count_states(observe::ConnectionStates& states) {
+  static_assert(std::size(lifecycle::BackendConnectionLife::state_names) <=
+                std::tuple_size_v<observe::ConnectionStates>);
   connections_.for_each([&states](Handle, BackendConnection& connection) {
     if (!connection.life.ended()) states[static_cast<std::size_t>(connection.life.state())] += 1;
   });

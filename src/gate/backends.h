@@ -31,7 +31,6 @@ class Backends : public Back {
   bool stuck(base::Handle end, std::size_t share) override;
   std::size_t memory(base::Handle end) override;
   void receive(base::Handle end, reactor::Receive mode) override;
-  bool reused(base::Handle end) override;
   bool has_deadline(base::Handle end) override;
   bool unanswered(base::Handle end) override;
   base::Handle connection_of(base::Handle end) const override { return end; }
@@ -90,7 +89,6 @@ class Backends : public Back {
   void note_written(BackendConnection& connection, std::uint64_t bytes);
   void note_fin(BackendConnection& connection);
   void note_idle_close(const BackendConnection& connection);
-  void pool(BackendConnection& connection);
   void established(BackendConnection& connection);
   void fail(BackendConnection& connection, base::Cause cause);
   void take_plain(BackendConnection& connection, base::Slice bytes);

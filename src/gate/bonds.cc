@@ -41,7 +41,7 @@ void Bonds::note(Exchange& exchange, const ClientConnection& client, const wire:
   const bool had_cookie = any_cookie(head.fields, model.sticky->cookie, [](std::string_view) { return true; });
   exchange.apply().sticky = {
       .had_cookie = had_cookie,
-      .bound = named_endpoint(core_.endpoints->view_of(exchange), *model.sticky, head.fields),
+      .bound = named_endpoint(core_.endpoints->view(exchange.view()), *model.sticky, head.fields),
       .client = source_key(routes::client_address(client.peer, fields, snapshot.trusted_proxies()).address),
       .over_tls = client.secure != nullptr};
 }

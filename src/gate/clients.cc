@@ -55,11 +55,11 @@ void Clients::on_received(Handle handle, Slice bytes) {
   if (client == nullptr || client->life.ended()) return;
   core_.counters.client_bytes_in += bytes.size();
   if (client->life.is(State::greeting)) return take_greeting(*client, std::move(bytes));
-  take_bytes(*client, std::move(bytes));
+  if (client->secure == nullptr) return take_plain(*client, std::move(bytes));
+  take_encrypted(*client, std::move(bytes));
 }
 
-void Clients::take_bytes(ClientConnection& client, Slice bytes) {
-  if (client.secure == nullptr) return take_plain(client, std::move(bytes));
+void Clients::take_encrypted(ClientConnection& client, Slice bytes) {
   const bool held = client.held() > 0;
   if (!client.secure->session.handshake_done()) client.spoke = true;
   const auto replies = client.life.is(State::lingering) ? Transport::Replies::dropped : Transport::Replies::sent;
@@ -138,7 +138,8 @@ void Clients::read_head(ClientConnection& client) {
   if (first_bytes) has_work(client);
   const wire::HeadLimits limits = core_.head_limits();
   if (client.input.slices() > 1) gather(core_.reactor.blocks(), client.input, limits.head_bytes);
-  const wire::Preface preface = preface_of(client);
+  const bool may_be_h2 = client.secure == nullptr && client.listener->model.http2;  // with TLS, ALPN has told
+  const auto preface = may_be_h2 ? wire::find_h2_preface(client.input.front().view()) : wire::Preface::absent;
   if (preface == wire::Preface::whole) return begin_h2(client);
   const Parsed parsed = preface == wire::Preface::incomplete
                             ? Parsed{.status = Parsed::Status::incomplete}
@@ -159,7 +160,7 @@ void Clients::read_head(ClientConnection& client) {
   client.minor = core_.request.minor;
   client.wants_keep = core_.request.keep_alive;
   client.body = wire::BodyReader(core_.request.framing, core_.request.content_length);
-  client.exchange = core_.intake->begin(*this, client.self, core_.request);
+  client.exchange = core_.intake->begin(*this, client.self, client, core_.request);
   const Handle exchange = client.exchange;
   client.input.drop_front(parsed.consumed);
   if (!client.input.empty() && !client.body.complete()) take_body(client, client.input);
@@ -193,11 +194,6 @@ void Clients::on_pumped(Handle handle, std::uint64_t moved, bool done) {
   if (client == nullptr || !core_.request_path->on_pumped(client->exchange, moved)) return;
   client->body.skip(moved);
   if (done) core_.request_path->on_whole(client->exchange, {});
-}
-
-wire::Preface Clients::preface_of(ClientConnection& client) {
-  const bool taken = client.secure == nullptr && client.listener->model.http2;
-  return taken ? wire::find_h2_preface(client.input.front().view()) : wire::Preface::absent;
 }
 
 void Clients::begin_h2(ClientConnection& client) {
@@ -242,9 +238,10 @@ void Clients::add_payload(Handle end, const Slice& source, std::uint32_t at, std
   append_payload(core_.reactor.blocks(), out, source, at, size, client.chunked);
 }
 
-void Clients::add_end(Handle end, std::string_view trailers, Chain& out) {
+void Clients::send_end(Handle end, std::string_view trailers, Chain&& out) {
   EBB_FIND(client, find(end));
   if (client.chunked) append_last_chunk(core_.reactor.blocks(), out, trailers);
+  if (!out.empty()) send(client, std::move(out));
 }
 
 void Clients::flush(Handle end, Chain&& out) {
@@ -313,8 +310,21 @@ std::size_t Clients::send_own(ClientConnection& client, const OwnAnswer& answer,
 
 void Clients::release(Handle end, bool request_whole) {
   EBB_FIND(client, find(end));
-  if (client.keeps) return exchange_kept(client);
-  exchange_last(client, request_whole);
+  client.exchange = {};
+  if (!client.keeps) {
+    const bool heard_all = client.finished || (request_whole && client.input.empty());
+    if (!heard_all) return part(client, Cause::close_requested);
+    return close(client.self, Cause::close_requested, CloseMode::flush);
+  }
+  step(client, Event::kept);
+  if (client.finished && client.input.empty()) return close(client.self, Cause::client_closed, CloseMode::flush);
+  arm_after_exchange(client, core_.timeouts().client_idle);
+  // A client that asks and does not read gets no more answers until it has taken those that wait.
+  client.backed_up =
+      client.unsent(core_.reactor) > copy_bytes_max && stuck(client.self, core_.reactor.blocks().share());
+  if (!client.backed_up) return await_request(client);
+  // TLS may need more of the client's bytes before it can send.
+  core_.reactor.receive(client.socket, client.held() > 0 ? Receive::watchful : Receive::paused);
 }
 
 // A body with a length or chunks is simply not ended; where only the close delimits it, nothing but a reset says that
@@ -330,20 +340,6 @@ void Clients::cut(Handle end, Cause cause) {
   client.parts_by = cause;
   step(client, Event::last);
   await_fin(client);
-}
-
-void Clients::exchange_kept(ClientConnection& client) {
-  client.exchange = {};
-  step(client, Event::kept);
-  if (client.finished && client.input.empty()) return close(client.self, Cause::client_closed, CloseMode::flush);
-  arm_after_exchange(client, core_.timeouts().client_idle);
-  // A client that asks and does not read gets no more answers until it has taken those that wait.
-  client.backed_up =
-      client.unsent(core_.reactor) > copy_bytes_max && stuck(client.self, core_.reactor.blocks().share());
-  // TLS may need more of the client's bytes before it can send.
-  if (client.backed_up)
-    return core_.reactor.receive(client.socket, client.held() > 0 ? Receive::watchful : Receive::paused);
-  await_request(client);
 }
 
 void Clients::await_request(ClientConnection& client) {
@@ -365,13 +361,6 @@ void Clients::begins_to_wait(ClientConnection& client) {
   EBB_FIND(last, connections_.find(excess));
   if (last.h2) return core_.h2_clients->end_idle(last, Cause::client_idle_budget);
   close(excess, Cause::client_idle_budget, CloseMode::flush);
-}
-
-void Clients::exchange_last(ClientConnection& client, bool request_whole) {
-  client.exchange = {};
-  const bool heard_all = client.finished || (request_whole && client.input.empty());
-  if (heard_all) return close(client.self, Cause::close_requested, CloseMode::flush);
-  part(client, Cause::close_requested);
 }
 
 void Clients::part(ClientConnection& client, Cause cause) {
@@ -414,10 +403,9 @@ void Clients::await_fin(ClientConnection& client) {
 // The exchange is over for us, but the client may still be reading the end of the response.
 // Asking for more does not prolong its time to read: only what it takes does.
 void Clients::arm_after_exchange(ClientConnection& client, base::Duration once_sent) {
-  const base::Backlog waits = client.backlog(core_.reactor);
-  client.answer_waits = waits.bytes > 0;
+  client.answer_waits = client.unsent(core_.reactor) > 0;
   if (!client.answer_waits) return core_.arm(client.timer, once_sent);
-  core_.reactor.timers().arm(client.timer, waits.moved + core_.timeouts().client_write);
+  core_.reactor.timers().arm(client.timer, client.backlog(core_.reactor).moved + core_.timeouts().client_write);
 }
 
 bool Clients::still_reads(ClientConnection& client) {
@@ -616,6 +604,8 @@ void Clients::bury() {
 }
 
 void Clients::count_states(observe::ConnectionStates& states) {
+  static_assert(std::size(lifecycle::ClientConnectionLife::state_names) <=
+                std::tuple_size_v<observe::ConnectionStates>);
   connections_.for_each([&states](Handle, ClientConnection& client) {
     if (!client.life.ended()) states[static_cast<std::size_t>(client.life.state())] += 1;
   });

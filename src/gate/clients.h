@@ -77,7 +77,7 @@ class Clients : public Front {
   void add_head(base::Handle end, const wire::ResponseHead& head, bool request_whole, base::Chain& out) override;
   void add_payload(base::Handle end, const base::Slice& source, std::uint32_t at, std::uint32_t size,
                    base::Chain& out) override;
-  void add_end(base::Handle end, std::string_view trailers, base::Chain& out) override;
+  void send_end(base::Handle end, std::string_view trailers, base::Chain&& out) override;
   void flush(base::Handle end, base::Chain&& out) override;
   std::size_t answer(base::Handle end, const OwnAnswer& answer) override;
   std::size_t unsent(base::Handle end) override;
@@ -124,7 +124,9 @@ class Clients : public Front {
   void close_idle(base::Cause cause);
   // It waits for a request, or does so no more.
   void begins_to_wait(ClientConnection& client);
-  void has_work(ClientConnection& client) { idle_.leave(client); }
+  void has_work(ClientConnection& client) {
+    if (client.waiting != nullptr) idle_.leave(client);
+  }
   void close_all(base::Cause cause);
   // Pipelined requests whose turn has come. Not called from inside an event: a burst of answers that we make ourselves
   // would recurse.
@@ -149,11 +151,10 @@ class Clients : public Front {
   using State = lifecycle::ClientConnectionLife::State;
 
   void step(ClientConnection& client, Event event);
-  void take_bytes(ClientConnection& client, base::Slice bytes);
+  void take_encrypted(ClientConnection& client, base::Slice bytes);
   void take_plain(ClientConnection& client, base::Slice bytes);
   void secured(ClientConnection& client);
   void speak_h2(ClientConnection& client);
-  static wire::Preface preface_of(ClientConnection& client);
   void begin_h2(ClientConnection& client);
   void tls_failed(ClientConnection& client, base::Cause cause);
   void read_head(ClientConnection& client);
@@ -161,9 +162,7 @@ class Clients : public Front {
   void refuse(ClientConnection& client, base::Cause cause, const char* why);
   std::size_t send_own(ClientConnection& client, const OwnAnswer& answer, bool keep);
   void queue(ClientConnection& client);
-  void exchange_kept(ClientConnection& client);
   void await_request(ClientConnection& client);
-  void exchange_last(ClientConnection& client, bool request_whole);
   void linger(ClientConnection& client);
   void await_fin(ClientConnection& client);
 

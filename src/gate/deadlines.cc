@@ -19,8 +19,8 @@ namespace {
 constexpr base::Duration slow_connect = std::chrono::milliseconds{250};
 
 const routes::RouteTimeouts* timeouts_of(const Exchange& exchange) {
-  const bool has = exchange.route != nullptr && exchange.route->policy != nullptr;
-  return has ? &exchange.route->policy->model.timeouts : nullptr;
+  const routes::Policy* policy = exchange.policy();
+  return policy == nullptr ? nullptr : &policy->model.timeouts;
 }
 
 base::Duration or_else(base::Duration chosen, base::Duration otherwise) {
@@ -55,10 +55,9 @@ base::Duration response_timeout(const Exchange& exchange) {
   return or_else(route.model.timeout, exchange.backend().model.response_timeout);
 }
 
-void Deadlines::begin_attempt(Exchange& exchange, const std::optional<lifecycle::TrialPlan>& trial) {
+void Deadlines::limit_attempt(Exchange& exchange, const std::optional<lifecycle::TrialPlan>& trial) {
   Attempt& attempt = *exchange.attempt;
   const routes::RouteTimeouts* own = timeouts_of(exchange);
-  attempt.began = core_.reactor.now();
   if (own != nullptr && own->attempt > base::Duration::zero()) attempt.deadline = attempt.began + own->attempt;
   if (trial) attempt.trial = Trial{*trial, attempt.began + trial->time};
 }
@@ -75,6 +74,15 @@ void Deadlines::wait_for_connection(Exchange& exchange) {
 }
 
 void Deadlines::arm_held(Exchange& exchange, base::Instant until) { arm(exchange, until); }
+
+// An answer that has begun already is awaited piece by piece, as any other. Output that waits has just begun to, or was
+// taken before: nothing has to be asked.
+void Deadlines::asked(Exchange& exchange) {
+  exchange.attempt->asked = core_.reactor.now();
+  if (exchange.stage() != Stage::awaiting) return moved(exchange);
+  exchange.moved = exchange.attempt->asked;
+  arm(exchange, exchange.moved + response_timeout(exchange));
+}
 
 void Deadlines::moved(Exchange& exchange) {
   exchange.moved = core_.reactor.now();

@@ -12,11 +12,14 @@ class Deadlines {
  public:
   explicit Deadlines(Core& core) : core_(core) {}
 
-  void begin_attempt(Exchange& exchange, const std::optional<lifecycle::TrialPlan>& trial);
+  // Of an attempt that begins: its route's limit, or that of the trial that it is.
+  void limit_attempt(Exchange& exchange, const std::optional<lifecycle::TrialPlan>& trial);
   // While a connection is being established its own timer runs, unless one of ours ends before it.
   void arm_connecting(Exchange& exchange);
   void wait_for_connection(Exchange& exchange);  // not to be moved on any more
   void arm_held(Exchange& exchange, base::Instant until);
+  // The endpoint has the whole request: it has to answer from now on.
+  void asked(Exchange& exchange);
   // Something has moved: the deadline of what is awaited next begins.
   void moved(Exchange& exchange);
   // From now on it is a request like others: the endpoint has answered, and that was the question; or nobody else can

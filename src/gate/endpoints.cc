@@ -175,10 +175,6 @@ void Endpoints::arm_drain(LiveEndpoint& endpoint) {
   core_.reactor.timers().arm(endpoint.drain_timer, endpoint.drain_until);
 }
 
-BackendView& Endpoints::view_of(const Exchange& exchange) {
-  return view(exchange.snapshot->views[exchange.backend_index]);
-}
-
 bool Endpoints::attach(LiveEndpoint& endpoint) {
   if (endpoint.witnesses > 0) end_witnesses_for_room(endpoint);
   if (endpoint.limit != nullptr && !endpoint.limit->take()) return false;
@@ -284,34 +280,22 @@ bool Endpoints::has_room(const BackendView& view) {
   });
 }
 
-void Endpoints::detach(Handle handle) {
+void Endpoints::detach(Handle handle, Work work) {
   LiveEndpoint* endpoint = endpoints_.find(handle);
   if (endpoint == nullptr) return;
   endpoint->active -= 1;
-  if (endpoint->limit != nullptr) {
+  if (work == Work::of_witness) endpoint->witnesses -= 1;
+  if (endpoint->limit != nullptr && work == Work::of_client) {
     give_back(*endpoint->limit, *endpoint, 1);
   } else {
     wake(endpoint->view);
   }
-  work_ended(*endpoint);
-}
-
-void Endpoints::detach_witness(Handle handle) {
-  LiveEndpoint* endpoint = endpoints_.find(handle);
-  if (endpoint == nullptr) return;
-  endpoint->active -= 1;
-  endpoint->witnesses -= 1;
-  wake(endpoint->view);
-  work_ended(*endpoint);
-}
-
-void Endpoints::work_ended(LiveEndpoint& endpoint) {
-  const Handle self = endpoint.self;
-  if (endpoint.active == 0) {
-    endpoint.drain_timer.disarm();
-    for (auto& callback : std::exchange(endpoint.when_idle, {})) callback();
+  const bool has_left = endpoint->membership == Membership::gone;
+  if (endpoint->active == 0) {
+    endpoint->drain_timer.disarm();
+    for (auto& callback : std::exchange(endpoint->when_idle, {})) callback();
   }
-  settle(self);
+  if (has_left) settle(handle);
 }
 
 void Endpoints::settle(Handle handle) {

@@ -34,7 +34,6 @@ namespace ebb::gate {
 inline constexpr base::Instant long_ago{-std::chrono::hours{24 * 365}};
 
 struct CheckTarget;
-struct Exchange;
 
 struct LiveEndpoint {
   base::Handle self;
@@ -137,7 +136,6 @@ class Endpoints {
   LiveEndpoint* find_identity(std::uint64_t identity);
   BackendView* find_view(base::Handle handle) { return views_.find(handle); }
   BackendView& view(base::Handle handle) { return *views_.find(handle); }
-  BackendView& view_of(const Exchange& exchange);
   // Whether any endpoint could take a request now.
   bool has_room(const BackendView& view);
   bool has_room(const LiveEndpoint& endpoint) const;
@@ -145,11 +143,11 @@ class Endpoints {
 
   // False: another worker has just taken the last place that there was for all of them.
   bool attach(LiveEndpoint& endpoint);
-  // Drops the endpoint if nothing refers to it any more.
-  void detach(base::Handle handle);
-  // They have no place: one that a client needs ends.
+  // Witnesses have no place: one that a client needs ends.
   void attach_witness(LiveEndpoint& endpoint);
-  void detach_witness(base::Handle handle);
+  enum class Work : bool { of_client, of_witness };
+  void detach(base::Handle handle, Work work = Work::of_client);
+  // Drops the endpoint if it has left and nothing refers to it any more.
   void settle(base::Handle handle);
   void on_timer(base::Handle endpoint);  // of a drain
   // Ends the work that the endpoint has. While it drains, receipts say how much that was.
@@ -182,7 +180,6 @@ class Endpoints {
   void arm_drain(LiveEndpoint& endpoint);
   void change_limit(LiveEndpoint& endpoint, const std::shared_ptr<SharedLimit>& limit);
   void end_witnesses_for_room(const LiveEndpoint& endpoint);
-  void work_ended(LiveEndpoint& endpoint);
   void give_back(SharedLimit& limit, const LiveEndpoint& endpoint, std::uint32_t places);
 
   Core& core_;

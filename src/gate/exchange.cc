@@ -2,11 +2,6 @@
 
 namespace ebb::gate {
 
-void Request::forget(bool head_too) {
-  kept.clear();
-  if (head_too) head = {};
-}
-
 void Request::rewind() {
   base::Chain again = std::move(kept);
   again.push(std::move(body));

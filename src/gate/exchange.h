@@ -58,8 +58,6 @@ struct Request {
   bool whole() const { return !life.is(State::arriving) && !life.is(State::pumped); }
   bool upgrades() const { return wants == Wants::upgrade || wants == Wants::websocket; }
   bool repeatable() const { return wire::idempotent(method) && replayable; }
-  // Nobody else will get it, but its mirrors may still have to.
-  void forget(bool head_too);
   // From its beginning, for another attempt.
   void rewind();
   // Of the head and the texts that go with it.
@@ -180,6 +178,8 @@ struct Exchange {
     if (!refusal) refusal = cause;
   }
   const routes::Backend& backend() const { return snapshot->snapshot().backends()[backend_index]; }
+  base::Handle view() const { return snapshot->views[backend_index]; }  // of that backend
+  const routes::Policy* policy() const { return route == nullptr ? nullptr : route->policy.get(); }
   lifecycle::Stage stage() const {
     return lifecycle::stage(life.state(), attempt ? attempt->life.state() : Attempt::State::chosen);
   }
@@ -192,6 +192,7 @@ struct Exchange {
   // Of the head and the texts that go with it; of all that waits in it or for its endpoint.
   std::size_t head_memory() const { return request.head_memory() + account.text.capacity(); }
   std::size_t memory() const;
+  bool mirrored() const { return applied != nullptr && !applied->mirrors.empty(); }  // a copy is still to be sent
   bool compresses() const { return applied != nullptr && applied->encoder != nullptr; }
 };
 

@@ -8,7 +8,6 @@
 #include "gate/moves.h"
 #include "gate/own_answer.h"
 #include "gate/records.h"
-#include "gate/response_path.h"
 #include "gate/tunnel.h"
 #include "gate/witnesses.h"
 
@@ -47,21 +46,20 @@ void Exchanges::perform(Exchange& exchange, lifecycle::ExchangeMachine::Actions 
   if (actions.has(Action::drop_attempt)) core_.attempts->drop(exchange);
   if (actions.has(Action::rewind)) exchange.request.rewind();
   if (actions.has(Action::forget_request)) {
-    exchange.request.forget(exchange.applied == nullptr || exchange.applied->mirrors.empty());
+    exchange.request.kept.clear();
+    if (!exchange.mirrored()) exchange.request.head = {};
   }
   if (actions.has(Action::pause_client) && !exchange.request.whole()) {
     exchange.front->receive(exchange.client, reactor::Receive::paused);
   }
-  if (actions.has(Action::release_memory)) release_memory(exchange);
+  if (actions.has(Action::release_memory)) {
+    exchange.request.body.clear();
+    exchange.request.kept.clear();
+    exchange.response.out.clear();
+    if (exchange.compresses()) end_compression(core_, exchange);
+    exchange.applied.reset();
+  }
   if (actions.has(Action::bury)) dead_.push_back(exchange.self);
-}
-
-void Exchanges::release_memory(Exchange& exchange) {
-  exchange.request.body.clear();
-  exchange.request.kept.clear();
-  exchange.response.out.clear();
-  if (exchange.compresses()) end_compression(core_, exchange);
-  exchange.applied.reset();
 }
 
 // The backend first: what it gives back may serve the client's next request. The record comes before the client is let
@@ -77,11 +75,13 @@ void Exchanges::finish(Exchange& exchange, Cause cause, ClientSide client) {
                          .response_whole = exchange.response.life.is(lifecycle::ResponseHalfLife::State::whole),
                          .has_answer = has_answer,
                          .takes_trailers = call_is_late && exchange.front->takes_trailers(exchange.client)});
-  if (gives_up(exchange, cause, client)) core_.moves->note_given_up(exchange);
+  if (cause != Cause::completed && gives_up(exchange, cause, client)) core_.moves->note_given_up(exchange);
   tell_backend(exchange, ending.backend, cause);
   if (ending.client == ToClient::answer) answer(exchange, cause);
   if (ending.client == ToClient::trailers && !add_late_trailers(exchange, cause)) return;
-  core_.records->ended(exchange, cause);
+  if (const ClientConnection* told = exchange.front->connection(exchange.client); told != nullptr) {
+    core_.records->ended(exchange, *told, cause);
+  }
   if (exchange.front == core_.mirrors) core_.mirrors->ended(cause);
   if (exchange.front == core_.witnesses) core_.witnesses->forget(exchange.self);
   step(exchange, exchange.request.life, lifecycle::RequestHalfLife::Event::end);
@@ -116,8 +116,8 @@ void Exchanges::tell_backend(Exchange& exchange, ToBackend how, Cause cause) {
 
 // False: saying it has shown that the client is gone, which has ended the exchange.
 bool Exchanges::add_late_trailers(Exchange& exchange, Cause cause) {
-  exchange.front->add_end(exchange.client, grpc_trailers(cause), exchange.response.out);
-  return core_.response_path->flush(exchange);
+  exchange.front->send_end(exchange.client, grpc_trailers(cause), std::move(exchange.response.out));
+  return !exchange.life.ended();
 }
 
 void Exchanges::answer(Exchange& exchange, Cause cause) {
@@ -132,8 +132,8 @@ void Exchanges::answer(Exchange& exchange, Cause cause) {
   } else {
     own.grpc = exchange.request.grpc;
     if (applied != nullptr) own.retry_after = applied->retry_after;
-    if (exchange.route != nullptr && exchange.route->policy != nullptr) {
-      own.body = routes::error_body(exchange.route->policy->model.errors, static_cast<std::uint16_t>(own.status));
+    if (const routes::Policy* policy = exchange.policy(); policy != nullptr) {
+      own.body = routes::error_body(policy->model.errors, static_cast<std::uint16_t>(own.status));
     }
   }
   if (applied != nullptr) own.changes = &applied->response;

@@ -46,13 +46,9 @@ class Exchanges {
   std::size_t share(const Exchange& exchange) const {
     return core_.reactor.blocks().share() / exchange.front->sharing(exchange.client);
   }
-  // Looking sends what it can, which may end the exchange.
-  bool client_stuck(const Exchange& exchange) const {
-    return exchange.front->unsent(exchange.client) > 0 && exchange.front->stuck(exchange.client, share(exchange));
-  }
-  bool backend_stuck(const Exchange& exchange) const {
-    const Attempt& attempt = *exchange.attempt;
-    return attempt.end && attempt.back->unsent(attempt.end) > 0 && attempt.back->stuck(attempt.end, share(exchange));
+  // More waits at the end of the way than may. Looking sends what it can, which may end the exchange.
+  bool stuck(const Exchange& exchange, const Way& way) const {
+    return way.to.unsent(way.to_end) > 0 && way.to.stuck(way.to_end, share(exchange));
   }
 
   // Those whose machine had no row for what happened.
@@ -74,7 +70,6 @@ class Exchanges {
 
  private:
   void perform(Exchange& exchange, lifecycle::ExchangeMachine::Actions actions);
-  void release_memory(Exchange& exchange);
   bool gives_up(const Exchange& exchange, base::Cause cause, lifecycle::ClientSide client) const;
   void tell_backend(Exchange& exchange, lifecycle::ToBackend how, base::Cause cause);
   bool add_late_trailers(Exchange& exchange, base::Cause cause);

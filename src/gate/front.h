@@ -32,13 +32,14 @@ class Front : public Peer {
  public:
   // What carries it; nullptr when it is gone.
   virtual ClientConnection* connection(base::Handle end) = 0;
+  virtual bool has_client() const { return true; }  // false: nobody waits for the answer (gate/nobody.h)
 
   // The response, step by step: an interim or the final head, payload, the end. What one system call can send is
-  // gathered in `out` and leaves with flush().
+  // gathered in `out` and leaves with flush(), or with the end.
   virtual void add_head(base::Handle end, const wire::ResponseHead& head, bool request_whole, base::Chain& out) = 0;
   virtual void add_payload(base::Handle end, const base::Slice& source, std::uint32_t at, std::uint32_t size,
                            base::Chain& out) = 0;
-  virtual void add_end(base::Handle end, std::string_view trailers, base::Chain& out) = 0;
+  virtual void send_end(base::Handle end, std::string_view trailers, base::Chain&& out) = 0;
   // In place of all of these; the exchange is then over for this side. Returns how long the answer's body was.
   virtual std::size_t answer(base::Handle end, const OwnAnswer& answer) = 0;
 

@@ -103,7 +103,7 @@ void Clients::begin_tls(ClientConnection& client) {
   step(client, Event::handshake);
   client.secure = std::make_unique<SecureLayer>(client.listener->tls);
   Chain received = std::move(client.input);
-  while (!received.empty() && !client.life.ended()) take_bytes(client, received.pop_front());
+  while (!received.empty() && !client.life.ended()) take_encrypted(client, received.pop_front());
 }
 
 // Bytes both ways from here on, and nothing is known of what they mean. What was looked at goes first.

@@ -84,7 +84,6 @@ Handle H2Backends::lease(LiveEndpoint& endpoint, Handle exchange, bool look) {
     }
     core_.counters.backend_reused += 1;
     BackendStream& call = add_call(*connection, exchange);
-    call.reused = true;
     step(call, Event::admitted);
     return call.self;
   }
@@ -339,11 +338,6 @@ void H2Backends::receive(Handle end, Receive mode) {
   schedule(connection);
 }
 
-bool H2Backends::reused(Handle end) {
-  EBB_FIND(call, calls_.find(end), false);
-  return call.reused;
-}
-
 bool H2Backends::has_deadline(Handle end) {
   const BackendStream* call = calls_.find(end);
   if (call == nullptr) return false;
@@ -361,7 +355,6 @@ bool H2Backends::unanswered(Handle end) { return core_.backends->unanswered(conn
 void H2Backends::release(Handle end, bool keep) {
   EBB_FIND(call, calls_.find(end));
   EBB_FIND(connection, core_.backends->find(call.connection));
-  connection.served += 1;
   // A stream whose request was cut short by an early answer must not stay half open, nor that of an extended CONNECT
   // which was refused: nothing else ends its request.
   if (!keep) {

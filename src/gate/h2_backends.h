@@ -18,9 +18,8 @@ struct BackendStream {
   base::Handle connection;
   base::Handle exchange;
   lifecycle::BackendStreamMachine life;
-  wire::StreamId id = 0;       // of the codec; 0: the request has not begun
-  std::size_t unconsumed = 0;  // received, and its window not opened again yet
-  bool reused = false;
+  wire::StreamId id = 0;        // of the codec; 0: the request has not begun
+  std::size_t unconsumed = 0;   // received, and its window not opened again yet
   base::Instant waits_since{};  // what was to be sent, after nothing had been
   std::uint64_t begins_at = 0;  // bytes of the connection that went before it, or fewer
   std::string upgrade_key;      // Sec-WebSocket-Key of an upgrade that became an extended CONNECT
@@ -42,7 +41,6 @@ class H2Backends : public Back {
   bool stuck(base::Handle end, std::size_t share) override;
   std::size_t memory(base::Handle end) override;
   void receive(base::Handle end, reactor::Receive mode) override;
-  bool reused(base::Handle end) override;
   bool has_deadline(base::Handle end) override;
   bool unanswered(base::Handle end) override;
   base::Handle connection_of(base::Handle end) const override;

@@ -104,7 +104,7 @@ void H2Clients::on_request(Handle client_handle, StreamId id, const wire::Reques
   ClientStream& stream = add_stream(client, id);
   if (head.framing == wire::Framing::none) step(stream, Event::request_whole);
   if (!head.upgrade.empty()) stream.use = Use::handshake;
-  if (misdirected(client, head.authority)) {
+  if (client.secure != nullptr && misdirected(client, head.authority)) {
     const std::size_t sent =
         answer(stream.self, own_answer(Cause::client_misdirected, head.method, stream.request_whole()));
     return core_.records->refused(client, Cause::client_misdirected, &head, sent);
@@ -113,7 +113,7 @@ void H2Clients::on_request(Handle client_handle, StreamId id, const wire::Reques
   core_.clients->has_work(client);
   client.h2->exchanges += 1;
   const Handle exchange =
-      core_.intake->begin(*this, stream.self, stream.use == Use::handshake ? as_upgrade(head) : head);
+      core_.intake->begin(*this, stream.self, client, stream.use == Use::handshake ? as_upgrade(head) : head);
   stream.exchange = exchange;
   stream.head_held = core_.exchanges->find(exchange)->head_memory();
   client.h2->heads_held += stream.head_held;
@@ -148,7 +148,7 @@ ClientStream& H2Clients::add_stream(ClientConnection& client, StreamId id) {
 // whose name is passed through, though the certificate covers it: its backend is behind a connection of its own. A
 // client that asked for no name takes any.
 bool H2Clients::misdirected(const ClientConnection& client, std::string_view authority) const {
-  if (client.secure == nullptr || client.secure->session.server_name().empty()) return false;
+  if (client.secure->session.server_name().empty()) return false;
   routes::HostBuffer buffer;
   const std::string_view host = routes::normalise_host(authority, buffer);
   if (!client.secure->session.serves(host)) return true;
@@ -309,14 +309,17 @@ void H2Clients::add_payload(Handle, const Slice& source, std::uint32_t at, std::
   append_payload(core_.reactor.blocks(), out, source, at, size, false);
 }
 
-void H2Clients::add_end(Handle end, std::string_view trailers, Chain& out) {
+void H2Clients::send_end(Handle end, std::string_view trailers, Chain&& out) {
   EBB_FIND(stream, streams_.find(end));
-  EBB_FIND(session, session_of(stream));
-  H2Session& codec = session.codec;
+  EBB_FIND(client, core_.clients->find(stream.client));
+  H2Session& codec = client.h2->codec;
   if (!out.empty()) give(stream, codec, std::move(out));
-  if (stream.response_whole()) return;
-  codec.finish(stream.id, trailers);
-  step(stream, Event::response_whole);
+  if (!stream.response_whole()) {
+    codec.finish(stream.id, trailers);
+    step(stream, Event::response_whole);
+  }
+  if (codec.unsent(stream.id) > stream_high_water) send_now(client);
+  schedule(client);
 }
 
 void H2Clients::give(ClientStream& stream, H2Session& codec, Chain&& payload) {

@@ -60,7 +60,7 @@ class H2Clients : public Front {
   void add_head(base::Handle end, const wire::ResponseHead& head, bool request_whole, base::Chain& out) override;
   void add_payload(base::Handle end, const base::Slice& source, std::uint32_t at, std::uint32_t size,
                    base::Chain& out) override;
-  void add_end(base::Handle end, std::string_view trailers, base::Chain& out) override;
+  void send_end(base::Handle end, std::string_view trailers, base::Chain&& out) override;
   void flush(base::Handle end, base::Chain&& out) override;
   std::size_t answer(base::Handle end, const OwnAnswer& answer) override;
   std::size_t unsent(base::Handle end) override;

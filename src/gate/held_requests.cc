@@ -6,8 +6,6 @@
 #include "gate/deadlines.h"
 #include "gate/endpoints.h"
 #include "gate/exchanges.h"
-#include "gate/mirrors.h"
-#include "gate/witnesses.h"
 
 namespace ebb::gate {
 
@@ -27,13 +25,12 @@ constexpr base::Duration verdict_wait =
 // queue.
 bool HeldRequests::may_wait(const Exchange& exchange) const {
   const routes::QueueModel& queue = exchange.backend().model.queue;
-  const bool has_client = exchange.front != core_.mirrors && exchange.front != core_.witnesses;
-  return queue.limit > 0 && has_client && !core_.stopping && exchange.hold.waited < queue.timeout;
+  return queue.limit > 0 && exchange.front->has_client() && !core_.stopping && exchange.hold.waited < queue.timeout;
 }
 
 void HeldRequests::hold(Exchange& exchange) {
   const routes::QueueModel& queue = exchange.backend().model.queue;
-  BackendView& view = core_.endpoints->view_of(exchange);
+  BackendView& view = core_.endpoints->view(exchange.view());
   Hold& hold = exchange.hold;
   Cause& failure = exchange.tries.last_failure;
   if (!may_wait(exchange)) return core_.exchanges->finish(exchange, failure);
@@ -52,10 +49,12 @@ void HeldRequests::hold(Exchange& exchange) {
   core_.deadlines->arm_held(exchange, hold.since + queue.timeout - hold.waited);
 }
 
-void HeldRequests::leave(const Exchange& exchange) { core_.endpoints->view_of(exchange).queue.remove(exchange.self); }
+void HeldRequests::leave(const Exchange& exchange) {
+  core_.endpoints->view(exchange.view()).queue.remove(exchange.self);
+}
 
 void HeldRequests::expired(Exchange& exchange) {
-  core_.endpoints->view_of(exchange).hold_timeouts += 1;
+  core_.endpoints->view(exchange.view()).hold_timeouts += 1;
   core_.exchanges->finish(exchange, exchange.tries.last_failure);
 }
 

@@ -42,6 +42,12 @@ bool is_grpc(const wire::Fields& fields) {
   return type != nullptr && type->value.starts_with("application/grpc");
 }
 
+// Whether it matters which hops the request has passed or may pass: a loop shows in Via, where that is written;
+// Max-Forwards counts for two methods.
+bool hops_matter(const Exchange& exchange, wire::Method method) {
+  return method == wire::Method::options || method == wire::Method::trace || !exchange.snapshot->model().via.empty();
+}
+
 Wants wants_of(const wire::RequestHead& head) {
   if (head.upgrade.empty()) return Wants::response;
   return wire::equals_ignoring_case(head.upgrade, "websocket") ? Wants::websocket : Wants::upgrade;
@@ -49,9 +55,9 @@ Wants wants_of(const wire::RequestHead& head) {
 
 }  // namespace
 
-Handle Intake::begin(Front& front, Handle client_end, const wire::RequestHead& received) {
-  const ClientConnection& client = *front.connection(client_end);
-  Exchange& exchange = core_.exchanges->add(front, client_end, core_.current);
+Handle Intake::begin(Front& front, Handle end, const ClientConnection& client, const wire::RequestHead& received) {
+  Exchange& exchange = core_.exchanges->add(front, end, core_.current);
+  core_.records->begun(exchange, received);
   const wire::RequestHead& head = find_route(exchange, client, received);
   Request& request = exchange.request;
   request.method = head.method;
@@ -63,7 +69,6 @@ Handle Intake::begin(Front& front, Handle client_end, const wire::RequestHead& r
   const bool bodiless =
       head.framing == wire::Framing::none || (head.framing == wire::Framing::length && head.content_length == 0);
   if (bodiless) core_.exchanges->step(exchange, request.life, lifecycle::RequestHalfLife::Event::whole);
-  core_.records->begun(exchange, head);
   prepare(exchange, client, head);
   return exchange.self;
 }
@@ -105,9 +110,10 @@ void Intake::prepare(Exchange& exchange, const ClientConnection& client, const w
     edits = &route.policy->request;
     admission_.apply_policy(exchange, client, head);
   }
-  const std::optional<std::uint64_t> forwards = admission_.limit_hops(exchange, head);
+  std::optional<std::uint64_t> forwards;
+  if (hops_matter(exchange, head.method)) forwards = admission_.limit_hops(exchange, head);
   if (route.shares != nullptr) edits = admission_.choose_share(exchange, &head);
-  admission_.limit_request(exchange, head);
+  if (exchange.request.grpc || !exchange.request.whole()) admission_.limit_request(exchange, head);
   if (exchange.decided()) return;
   std::string cookies;
   const wire::RequestHead* shown = &head;
@@ -140,7 +146,7 @@ void Intake::start(Handle handle) {
   if (exchange->decided()) return core_.exchanges->finish(*exchange, exchange->refusal.value_or(Cause::completed));
   core_.attempts->begin(*exchange);
   exchange = core_.exchanges->live(handle);
-  if (exchange != nullptr) core_.mirrors->send(*exchange);
+  if (exchange != nullptr && exchange->mirrored()) core_.mirrors->send(*exchange);
 }
 
 }  // namespace ebb::gate

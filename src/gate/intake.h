@@ -14,7 +14,7 @@ class Intake {
   explicit Intake(Core& core) : core_(core), admission_(core) {}
 
   // The head's views are valid during the call. Body bytes may be fed before start().
-  base::Handle begin(Front& front, base::Handle client, const wire::RequestHead& head);
+  base::Handle begin(Front& front, base::Handle end, const ClientConnection& client, const wire::RequestHead& head);
   // TCP, or TLS that is passed through: a tunnel as soon as there is a connection. `server_name`: what the client asked
   // TLS for.
   base::Handle begin_bytes(Front& front, base::Handle client, const routes::Route* route, std::uint32_t backend,

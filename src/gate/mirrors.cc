@@ -36,7 +36,6 @@ void Mirrors::choose(Exchange& exchange, const wire::RequestHead& head) {
 
 void Mirrors::copy(Exchange& exchange, const base::Slice& source, std::uint32_t at, std::uint32_t size) {
   AppliedPolicy& applied = *exchange.applied;
-  if (applied.mirrors.empty()) return;
   append_payload(core_.reactor.blocks(), applied.copy, source, at, size, false);
   if (applied.copy.bytes() <= body_bytes_max) return;
   core_.counters.mirrors_left_out += applied.mirrors.size();
@@ -45,7 +44,7 @@ void Mirrors::copy(Exchange& exchange, const base::Slice& source, std::uint32_t 
 }
 
 void Mirrors::send(Exchange& exchange) {
-  if (exchange.applied == nullptr || exchange.applied->mirrors.empty() || !exchange.request.whole()) return;
+  if (!exchange.request.whole()) return;
   const std::vector<std::uint32_t> backends = std::exchange(exchange.applied->mirrors, {});
   const Chain payload = std::exchange(exchange.applied->copy, {});
   const Handle self = exchange.self;

@@ -17,7 +17,8 @@ class Mirrors final : public Nobody {
   // The backends that are to get a copy.
   void choose(Exchange& exchange, const wire::RequestHead& head);
   void copy(Exchange& exchange, const base::Slice& source, std::uint32_t at, std::uint32_t size);
-  // Once the request is whole, so that a mirror never waits for a client, nor a client for a mirror.
+  // Of a mirrored exchange, once its request is whole, so that a mirror never waits for a client, nor a client for a
+  // mirror.
   void send(Exchange& exchange);
   void ended(base::Cause cause);
   void end_all(base::Cause cause);

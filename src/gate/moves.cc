@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "gate/attempts.h"
-#include "gate/bonds.h"
 #include "gate/deadlines.h"
 #include "gate/endpoints.h"
 #include "gate/tunnel.h"
@@ -16,17 +15,9 @@ using base::Handle;
 using lifecycle::Standing;
 using State = lifecycle::ExchangeLife::State;
 
-std::optional<Trials::Offer> Moves::trial_for(const Exchange& exchange) {
-  const Request& request = exchange.request;
-  const bool fit = exchange.tries.count == 0 && !bound_to(exchange) && request.wants == Wants::response &&
-                   request.whole() && request.repeatable() && core_.attempts->retries(exchange) > 0;
-  if (!fit) return std::nullopt;
-  return core_.health->trial(exchange.snapshot->views[exchange.backend_index], request.kind);
-}
-
 // Now. One that leaves does where no other is left.
 bool Moves::could_serve(const Exchange& exchange, Handle but) {
-  const std::vector<Handle>& all = core_.endpoints->view_of(exchange).endpoints;
+  const std::vector<Handle>& all = core_.endpoints->view(exchange.view()).endpoints;
   const std::vector<Handle>& tried = exchange.tries.tried;
   return std::any_of(all.begin(), all.end(), [&](Handle handle) {
     const LiveEndpoint* endpoint = core_.endpoints->find(handle);
@@ -53,7 +44,7 @@ bool Moves::may_move(const Exchange& exchange) {
   const std::uint32_t retries = core_.attempts->retries(exchange);
   return exchange.waits_for_answer() && exchange.request.repeatable() && !exchange.tries.left_silence &&
          exchange.tries.counted() <= retries && retries > 0 &&
-         core_.endpoints->view_of(exchange).retry_budget.allows(core_.reactor.now()) &&
+         core_.endpoints->view(exchange.view()).retry_budget.allows(core_.reactor.now()) &&
          could_serve(exchange, exchange.endpoint());
 }
 

@@ -1,5 +1,5 @@
 // Exchanges that leave an endpoint before it has failed them: it does not answer the connection attempt, or it answers
-// nothing, or its time is over; and those that go to a silent one, to see whether it is back.
+// nothing, or its time is over; and those whose trial of a silent one has failed.
 //
 // Only requests that can be repeated elsewhere leave for silence. That an endpoint says nothing never ends a request:
 // slow is not dead (docs/decisions/0013-slow-is-not-dead.md).
@@ -20,9 +20,6 @@ class Moves {
  public:
   explicit Moves(Core& core) : core_(core) {}
 
-  // The silent endpoint that this request should be tried with: only if it can be repeated elsewhere, whole, when no
-  // answer comes.
-  std::optional<Trials::Offer> trial_for(const Exchange& exchange);
   // No answer to the trial came in time.
   void fail_trial(Exchange& exchange);
   // The connection attempt is not answered. It goes on without the exchange, for others.

@@ -8,9 +8,10 @@ namespace ebb::gate {
 class Nobody : public Front {
  public:
   ClientConnection* connection(base::Handle) final { return nullptr; }
+  bool has_client() const final { return false; }
   void add_head(base::Handle, const wire::ResponseHead&, bool, base::Chain&) final {}
   void add_payload(base::Handle, const base::Slice&, std::uint32_t, std::uint32_t, base::Chain&) final {}
-  void add_end(base::Handle, std::string_view, base::Chain&) final {}
+  void send_end(base::Handle, std::string_view, base::Chain&&) final {}
   void flush(base::Handle, base::Chain&&) final {}
   std::size_t answer(base::Handle, const OwnAnswer&) final { return 0; }
   std::size_t unsent(base::Handle) final { return 0; }

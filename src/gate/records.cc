@@ -69,13 +69,7 @@ void Records::begun_bytes(Exchange& exchange, std::string_view server_name) {
             static_cast<std::uint32_t>(server_name.size()));  // it stands for the authority
 }
 
-// Mirrors and witnesses have no client, and no record.
-void Records::ended(const Exchange& exchange, Cause cause) {
-  const ClientConnection* client = exchange.front->connection(exchange.client);
-  if (client != nullptr) record(exchange, *client, cause);
-}
-
-void Records::record(const Exchange& exchange, const ClientConnection& client, Cause cause) {
+void Records::ended(const Exchange& exchange, const ClientConnection& client, Cause cause) {
   LiveEndpoint* endpoint = core_.endpoints->find(exchange.endpoint());
   const Account& account = exchange.account;
   observe::ExchangeRecord record;
@@ -144,7 +138,7 @@ void Records::refused(const ClientConnection& client, Cause cause, const wire::R
   refused.account.started_wall = core_.reactor.clock().wall();
   refused.response.status = static_cast<std::uint16_t>(base::facts(cause).status);
   refused.response.own_bytes = sent;
-  record(refused, client, cause);
+  ended(refused, client, cause);
 }
 
 }  // namespace ebb::gate

@@ -14,7 +14,8 @@ class Records {
   // The head's texts for the access log, kept with the exchange because the head's bytes are gone when it ends.
   void begun(Exchange& exchange, const wire::RequestHead& head);
   void begun_bytes(Exchange& exchange, std::string_view server_name);
-  void ended(const Exchange& exchange, base::Cause cause);
+  // Of its client: mirrors and witnesses have none, and no record.
+  void ended(const Exchange& exchange, const ClientConnection& client, base::Cause cause);
   // A request that never became an exchange, with its head if that could be read. `sent`: of the answer's body.
   void refused(const ClientConnection& client, base::Cause cause, const wire::RequestHead* head, std::size_t sent);
   // A connection that ended before anything could be asked on it; in the access log alone. `server_name`: "" unless it
@@ -23,7 +24,6 @@ class Records {
 
  private:
   bool logs() const { return core_.access_log != nullptr && core_.log_format != observe::LogFormat::off; }
-  void record(const Exchange& exchange, const ClientConnection& client, base::Cause cause);
   void log(const observe::ExchangeRecord& record);
 
   Core& core_;

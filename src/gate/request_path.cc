@@ -44,7 +44,7 @@ bool RequestPath::on_payload(Handle handle, const base::Slice& source, std::uint
   request.bytes += size;
   if (exchange->decided()) return true;  // no endpoint will want it
   append_payload(core_.reactor.blocks(), request.body, source, at, size, false);
-  if (exchange->applied != nullptr) core_.mirrors->copy(*exchange, source, at, size);
+  if (exchange->mirrored()) core_.mirrors->copy(*exchange, source, at, size);
   const std::uint64_t limit = body_limit(*exchange);
   if (limit == 0 || request.bytes <= limit) return true;
   core_.exchanges->finish(*exchange, Cause::client_body_too_large);
@@ -74,34 +74,31 @@ void RequestPath::go_on(Exchange& exchange) {
   if (exchange.life.is(State::choosing)) return;  // Intake::start() is still to come
   const Handle self = exchange.self;
   if (is_sending(exchange)) {
-    send(exchange, {}, false);
+    send(exchange, Part::rest);
   } else if (!exchange.request.whole() && waits_too_much(exchange)) {  // no endpoint takes it yet
     exchange.front->receive(exchange.client, Receive::paused);
   }
-  if (core_.exchanges->live(self) != nullptr) core_.mirrors->send(exchange);
+  if (core_.exchanges->live(self) != nullptr && exchange.mirrored()) core_.mirrors->send(exchange);
 }
 
 bool RequestPath::waits_too_much(const Exchange& exchange) const {
   return gate::waits_too_much(0, exchange.request.body.held(), core_.exchanges->share(exchange));
 }
 
-void RequestPath::begin(Exchange& exchange) {
-  const Request& request = exchange.request;
-  const Attempt& attempt = *exchange.attempt;
-  Chain out;
-  const bool alone = request.whole() && request.body.empty() && request.trailers.empty();
-  if (!attempt.back->add_head(attempt.end, request.head, request.method, alone, out)) {
-    return core_.exchanges->finish(exchange, Cause::backend_no_upgrade);
-  }
-  send(exchange, std::move(out), alone && request.framing != wire::Framing::chunked);
-}
-
-// What is there. `end_sent`: the head has said that nothing follows.
-void RequestPath::send(Exchange& exchange, Chain&& out, bool end_sent) {
+void RequestPath::send(Exchange& exchange, Part part) {
   Request& request = exchange.request;
   const Handle end = exchange.attempt->end;
   Back& back = *exchange.attempt->back;
-  keep_for_replay(exchange);
+  Chain out;
+  bool end_sent = false;  // the head has said that nothing follows
+  if (part == Part::whole) {
+    const bool alone = request.whole() && request.body.empty() && request.trailers.empty();
+    if (!back.add_head(end, request.head, request.method, alone, out)) {
+      return core_.exchanges->finish(exchange, Cause::backend_no_upgrade);
+    }
+    end_sent = alone && request.framing != wire::Framing::chunked;
+  }
+  if (request.replayable && !request.body.empty()) keep_for_replay(exchange);
   while (!request.body.empty()) back.add_payload(end, request.body.pop_front(), request.framing, out);
   if (request.whole() && !end_sent) back.add_end(end, request.trailers, request.framing, out);
   back.flush(end, std::move(out));
@@ -114,7 +111,6 @@ void RequestPath::send(Exchange& exchange, Chain&& out, bool end_sent) {
 // connection too if its endpoint stops just then.
 void RequestPath::keep_for_replay(Exchange& exchange) {
   Request& request = exchange.request;
-  if (!request.replayable || request.body.empty()) return;
   Chain& kept = request.kept;
   const bool too_much = kept.held() + request.body.held() > core_.exchanges->share(exchange);
   if (too_much) core_.counters.replay_copies_dropped += 1;
@@ -147,16 +143,15 @@ void RequestPath::sent(Exchange& exchange) {
   Attempt& attempt = *exchange.attempt;
   if (exchange.request.whole()) {
     core_.exchanges->step(exchange, attempt.life, AttemptEvent::sent);
-    attempt.asked = core_.reactor.now();
     if (const LiveEndpoint* endpoint = core_.endpoints->find(attempt.endpoint); endpoint != nullptr)
       attempt.place = endpoint->order.place(endpoint->active);
-    exchange.front->receive(exchange.client, Receive::watchful);
-    return core_.deadlines->moved(exchange);
+    core_.deadlines->asked(exchange);
+    return exchange.front->receive(exchange.client, Receive::watchful);
   }
   core_.deadlines->moved(exchange);
   if (pump(exchange)) return;
   const Handle end = attempt.end;
-  const bool stuck = core_.exchanges->backend_stuck(exchange);  // looking sends what it can
+  const bool stuck = core_.exchanges->stuck(exchange, exchange.to_backend());  // looking sends what it can
   if (!exchange.attempt || exchange.attempt->end != end) return;
   if (stuck) return exchange.front->receive(exchange.client, Receive::paused);
   const bool much = exchange.front->body_left(exchange.client) > base::BlockPool::large_size;
@@ -166,8 +161,7 @@ void RequestPath::sent(Exchange& exchange) {
 // True: the kernel moves the rest, or will.
 bool RequestPath::pump(Exchange& exchange) {
   Request& request = exchange.request;
-  const bool copied = exchange.applied != nullptr && !exchange.applied->mirrors.empty();
-  if (request.framing != wire::Framing::length || copied) return false;
+  if (request.framing != wire::Framing::length || exchange.mirrored()) return false;
   const Way way = exchange.to_backend();
   const Pump pump = prepare_pump(way);
   if (pump != Pump::can) return pump == Pump::soon;

@@ -13,8 +13,9 @@ class RequestPath {
  public:
   explicit RequestPath(Core& core) : core_(core) {}
 
-  // The head, and what has come of the body, to the endpoint of a new attempt.
-  void begin(Exchange& exchange);
+  // To the endpoint, what is there. `whole`: of a new attempt, so the head comes first.
+  enum class Part : bool { rest, whole };
+  void send(Exchange& exchange, Part part);
 
   // From the client. on_moved() after the last payload of a batch, or on_whole() after the last of all. False: it takes
   // no more.
@@ -32,7 +33,6 @@ class RequestPath {
 
  private:
   void go_on(Exchange& exchange);
-  void send(Exchange& exchange, base::Chain&& out, bool end_sent);
   void sent(Exchange& exchange);
   bool waits_too_much(const Exchange& exchange) const;
   void keep_for_replay(Exchange& exchange);

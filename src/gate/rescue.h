@@ -18,6 +18,8 @@
 
 namespace ebb::gate {
 
+struct Exchange;
+
 class Rescue {
  public:
   Rescue(Core& core, const WaitingRequests& waiting, KindSurvey& survey, const SilenceScale& scale, Trials& trials)

@@ -61,17 +61,18 @@ void ResponsePath::on_head(Handle handle, const wire::ResponseHead& received) {
   const bool no_tunnel =
       exchange->request.upgrades() && exchange->front->success_opens_tunnel() && received.status / 100 == 2;
   if (no_tunnel) return core_.exchanges->finish(*exchange, Cause::backend_no_upgrade);
-  const wire::ResponseHead* changed = with_changes(*exchange, received);
+  const bool unchanged = exchange->applied == nullptr || received.interim();
+  const wire::ResponseHead* changed = unchanged ? &received : with_changes(*exchange, received);
   const bool unasked = switches && !asked_to_switch(exchange->request, received.upgrade);
-  if (unasked || changed == nullptr || too_many_interim(*exchange, received)) {
+  if (unasked || changed == nullptr || (received.interim() && too_many_interim(*exchange, received))) {
     return core_.exchanges->finish(*exchange, Cause::backend_bad_response);
   }
   const wire::ResponseHead& head = *changed;
   if (!head.interim()) {
+    learn(*exchange, head);
     core_.exchanges->step(*exchange, lifecycle::ExchangeLife::Event::answered);
     core_.exchanges->step(*exchange, exchange->response.life, HalfEvent::began);
     exchange->response.status = head.status;
-    learn(*exchange, head);
   }
   exchange->front->add_head(exchange->client, head, exchange->request.whole(), exchange->response.out);
   if (switches) core_.tunnel->begin(*exchange);
@@ -79,7 +80,6 @@ void ResponsePath::on_head(Handle handle, const wire::ResponseHead& received) {
 
 // The head with what the route changes about it; nullptr: it has no room for that.
 const wire::ResponseHead* ResponsePath::with_changes(Exchange& exchange, const wire::ResponseHead& received) {
-  if (exchange.applied == nullptr || received.interim()) return &received;
   AppliedPolicy& applied = *exchange.applied;
   if (applied.sticky) core_.bonds->give_cookie(exchange);
   const bool compress = applied.compression != nullptr && worth_compressing(*applied.compression, received) &&
@@ -96,7 +96,6 @@ const wire::ResponseHead* ResponsePath::with_changes(Exchange& exchange, const w
 
 // Nothing holds them back, so a client that does not read would pile them up.
 bool ResponsePath::too_many_interim(Exchange& exchange, const wire::ResponseHead& head) const {
-  if (!head.interim()) return false;
   std::uint64_t& bytes = exchange.response.interim_bytes;
   bytes += std::string_view("HTTP/1.1 103 \r\n\r\n").size() + head.reason.size();
   for (const wire::Field& field : head.fields.all()) {
@@ -109,8 +108,9 @@ void ResponsePath::learn(const Exchange& exchange, const wire::ResponseHead& hea
   EBB_FIND(endpoint, core_.endpoints->find(exchange.endpoint()));
   if (head.idle_seconds > 0) endpoint.idle_limit.announced(std::chrono::seconds{head.idle_seconds});
   const base::Instant asked = std::max(exchange.account.handed_over, exchange.attempt->asked);
-  core_.health->answered(endpoint, exchange.request.kind, key_of(exchange), exchange.account.first_byte - asked,
-                         head.status);
+  const bool may_be_bound = exchange.hash_key || exchange.applied != nullptr;
+  const lifecycle::ClientKey key = may_be_bound ? key_of(exchange) : lifecycle::unbound;
+  core_.health->answered(endpoint, exchange.request.kind, key, exchange.account.first_byte - asked, head.status);
 }
 
 void ResponsePath::on_payload(Handle handle, const Slice& source, std::uint32_t at, std::uint32_t size) {
@@ -161,8 +161,8 @@ void ResponsePath::on_whole(Handle handle, std::string_view trailers) {
     changed = exchange->applied->response.trailers(trailers);
     trailers = changed;
   }
-  exchange->front->add_end(exchange->client, trailers, exchange->response.out);
-  if (!flush(*exchange)) return;
+  exchange->front->send_end(exchange->client, trailers, std::move(exchange->response.out));
+  if (exchange->life.ended()) return;  // sending has shown that the client is gone
   core_.exchanges->step(*exchange, exchange->response.life, HalfEvent::whole);
   core_.exchanges->finish(*exchange, Cause::completed);
 }
@@ -174,7 +174,7 @@ void ResponsePath::go_on(Exchange& exchange) {
     return core_.exchanges->on_client_left(exchange.self, Cause::cancelled);
   core_.deadlines->moved(exchange);
   if (pump(exchange)) return;
-  const bool stuck = core_.exchanges->client_stuck(exchange);  // looking sends what it can
+  const bool stuck = core_.exchanges->stuck(exchange, exchange.to_client());  // looking sends what it can
   if (exchange.life.ended()) return;
   exchange.attempt->back->receive(exchange.attempt->end, stuck ? Receive::paused : exchange.front->bulk());
 }

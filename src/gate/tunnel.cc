@@ -63,7 +63,7 @@ void Tunnel::begin(Exchange& exchange) {
     back.flush(end, std::move(early));
     if (exchange.life.ended()) return;
     // A stream's client may have filled its window with them: it opens again, as in pass().
-    const bool stuck = back.unsent(end) > 0 && back.stuck(end, core_.exchanges->share(exchange));
+    const bool stuck = exchanges.stuck(exchange, exchange.to_backend());
     if (exchange.life.ended()) return;
     if (!stuck) exchange.front->receive(exchange.client, Receive::watchful);
   }
@@ -94,7 +94,7 @@ void Tunnel::pass(Exchange& exchange, const Way& way, Slice bytes) {
   way.to.flush(way.to_end, chain_of(std::move(bytes)));
   if (exchange.life.ended()) return;
   core_.deadlines->moved(exchange);
-  const bool stuck = way.to.unsent(way.to_end) > 0 && way.to.stuck(way.to_end, core_.exchanges->share(exchange));
+  const bool stuck = core_.exchanges->stuck(exchange, way);
   if (!exchange.life.ended()) way.from.receive(way.from_end, stuck ? Receive::paused : mode);
 }
 
