@@ -561,7 +561,10 @@ void H2Clients::end_idle(ClientConnection& client, Cause cause) {
   if (client.h2->farewell == Farewell::none) client.h2->codec.go_away(cause);
   client.h2->codec.go_away(cause);
   send_now(client);
-  core_.clients->close(client.self, cause, CloseMode::flush);
+  if (client.life.ended()) return;
+  end_streams(client, cause);
+  // As behind any GOAWAY: what the client asks just now must not destroy it by a reset.
+  core_.clients->part(client, cause);
 }
 
 void H2Clients::end_streams(ClientConnection& client, Cause cause) {

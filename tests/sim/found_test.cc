@@ -208,5 +208,25 @@ TEST(Found, EndpointThatNoLongerAgreesOnHttp2IsAskedInHttp1) {
   EXPECT_EQ(small.ledger.count(Outcome::answered), 3u);
 }
 
+// The idle time of a connection is over while the last answer is still on its way, and its client asks for more: the
+// reset with which a closed socket answers would destroy that answer, and the GOAWAY, which alone says that nothing was
+// done.
+TEST(Found, RequestThatCrossesTheEndOfAnIdleHttp2ConnectionIsAskedAgain) {
+  for (std::uint64_t seed = 1; seed <= 8; ++seed) {  // kernels differ in what they do to unread bytes
+    routes::Timeouts timeouts;
+    timeouts.client_idle = milliseconds{50};
+    SmallWorld small(backend(), 1, timeouts, 1, seed);
+    small.network.set_link({.gap = milliseconds{10}, .segment_max = 1000});
+    small.ask_on_trunk(milliseconds{10}, {get(20'000)});
+    small.ask_on_trunk(milliseconds{320}, {post()});
+    small.at(milliseconds{330}, [&] { small.trunk->freeze(true); });
+    small.at(milliseconds{600}, [&] { small.trunk->freeze(false); });
+    small.run(seconds{5});
+    ASSERT_EQ(small.world.failure(), "") << seed;
+    EXPECT_EQ(small.ledger.count(Outcome::answered), 2u);
+    EXPECT_EQ(small.ledger.all().back().asked_again, 1u);
+  }
+}
+
 }  // namespace
 }  // namespace ebb::sim
