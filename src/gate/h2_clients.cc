@@ -186,6 +186,7 @@ void H2Clients::on_request_refused(Handle client_handle, StreamId id, Cause caus
 
 void H2Clients::on_payload(Handle handle, Slice bytes) {
   EBB_FIND(stream, streams_.find(handle));
+  if (H2ClientSession* session = session_of(stream)) session->body_came = core_.reactor.now();
   if (stream.life.is(StreamState::discarding)) return discard(stream, bytes.size());
   stream.unconsumed += bytes.size();
   if (stream.use != Use::request) {
@@ -440,6 +441,14 @@ void H2Clients::become_tunnel(Handle end) {
 Chain H2Clients::early_bytes(Handle end) {
   EBB_FIND(stream, streams_.find(end), {});
   return std::move(stream.early);
+}
+
+// A client may send its bodies one after the other.
+base::Instant H2Clients::body_came(Handle end) {
+  const ClientStream* stream = streams_.find(end);
+  if (stream == nullptr) return {};
+  EBB_FIND(session, session_of(*stream), {});
+  return session.body_came;
 }
 
 // A client that is gone sends no more.

@@ -228,5 +228,19 @@ TEST(Found, RequestThatCrossesTheEndOfAnIdleHttp2ConnectionIsAskedAgain) {
   }
 }
 
+// Many bodies share a slow connection: while those of others come, one that has to wait for its turn is not late.
+TEST(Found, UploadThatWaitsForItsTurnOnASlowConnectionIsNotLate) {
+  routes::Timeouts timeouts;
+  timeouts.client_body = seconds{1};
+  SmallWorld small(backend(), 1, timeouts);
+  small.network.set_link({.gap = milliseconds{10}, .segment_max = 1000});
+  Exchange upload = post();
+  upload.request_bytes = 100'000;
+  for (int i = 0; i < 10; ++i) small.ask_on_trunk(milliseconds{10}, {upload});
+  small.run(seconds{120});
+  EXPECT_EQ(small.world.failure(), "");
+  EXPECT_EQ(small.ledger.count(Outcome::answered), 10u);
+}
+
 }  // namespace
 }  // namespace ebb::sim
