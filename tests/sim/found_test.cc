@@ -242,5 +242,21 @@ TEST(Found, UploadThatWaitsForItsTurnOnASlowConnectionIsNotLate) {
   EXPECT_EQ(small.ledger.count(Outcome::answered), 10u);
 }
 
+// A stream that its endpoint resets shows that the connection lives: unlike a pooled connection that was stale, the
+// endpoint has failed, and is not asked again while there is another.
+TEST(Found, EndpointThatResetsAStreamIsNotAskedAgain) {
+  routes::BackendModel model = backend();
+  model.balance = routes::Balance::source_hash;
+  SmallWorld small(std::move(model), 2, {}, 1, 1, routes::BackendProtocol::h2);
+  Exchange struck = get(100);
+  struck.plan.strike = Strike::reset_before_head;
+  small.ask(milliseconds{10}, {get(100), struck});
+  small.run(seconds{2});
+  EXPECT_EQ(small.world.failure(), "");
+  EXPECT_EQ(small.ledger.count(Outcome::answered), 2u);
+  EXPECT_EQ(small.retries(Cause::backend_stream_reset), 1u);
+  EXPECT_NE(small.ledger.all().front().endpoint, small.ledger.all().back().endpoint);
+}
+
 }  // namespace
 }  // namespace ebb::sim
