@@ -258,5 +258,21 @@ TEST(Found, EndpointThatResetsAStreamIsNotAskedAgain) {
   EXPECT_NE(small.ledger.all().front().endpoint, small.ledger.all().back().endpoint);
 }
 
+// A mirror that never answers costs the request nothing.
+TEST(Found, MirrorThatHangsDelaysNothing) {
+  SmallWorld small(backend(), 1);
+  small.site.add_mirror({.name = "mirror"}, {}, 1, {});
+  small.site.apply();
+  small.site.groups().back().endpoints.front().process->fall_ill(Ill::mute);
+  small.ask(milliseconds{10}, {get(100), post()});
+  small.run(seconds{1});
+  EXPECT_EQ(small.world.failure(), "");
+  EXPECT_EQ(small.place().inhabitant->audit().mirrors, 2u);
+  for (const Exchange& exchange : small.ledger.all()) {
+    EXPECT_EQ(exchange.outcome, Outcome::answered);
+    EXPECT_LT(exchange.ended_at - exchange.sent_at, milliseconds{50});
+  }
+}
+
 }  // namespace
 }  // namespace ebb::sim
