@@ -165,6 +165,7 @@ void Backend::calm_down() {
   voice_.rude = voice_.useless = false;
   voice_.hello_delay_max = {};
   for (const auto& trunk : open_trunks()) trunk->calm_down();
+  connections_.for_each([](base::Handle, const Connection& connection) { connection.line->calm_down(); });
 }
 
 // False if the connection was dropped.

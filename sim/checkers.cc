@@ -37,7 +37,8 @@ void WorkerChecker::check_books() {
   expect(audit.missing_transitions == 0, "no machine met a pair that its table lacks", audit.missing_transitions);
   expect(audit.lost_handles == 0, "nothing that had to be there was gone", audit.lost_handles);
   const std::size_t of_clients = audit.clients * exchanges_per_client_;
-  expect(audit.exchanges <= of_clients + audit.witnesses, "each exchange has a client", audit.exchanges);
+  expect(audit.exchanges <= of_clients + audit.witnesses + audit.mirrors, "each exchange has a client",
+         audit.exchanges);
   if (inhabitant_.worker() != nullptr && ++audits_ % audits_between_looks == 0) check_endpoints();
 }
 
@@ -85,6 +86,7 @@ void WorkerChecker::check_empty(std::size_t listed) {
   const gate::Audit audit = inhabitant_.audit();
   expect(audit.clients == 0, "no client connection is left", audit.clients);
   expect(audit.exchanges == 0, "no exchange is left", audit.exchanges);
+  expect(audit.mirrors == 0, "no mirror is left", audit.mirrors);
   expect(audit.backends == 0, "no backend connection is left", audit.backends);
   expect(reactor_.sockets() == 0, "no socket is left", reactor_.sockets());
   expect(audit.flows == 0, "no flow is left", audit.flows);

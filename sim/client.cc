@@ -356,6 +356,7 @@ void Client::stop_misbehaving() {
   script_.leave = Leave::never;
   script_.write_max = script_.read_max = 65536;
   script_.write_gap = script_.read_gap = {};
+  if (line_ != nullptr) line_->calm_down();
   if (!silent_) return;
   silent_ = false;
   line_->reset();

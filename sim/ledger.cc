@@ -48,12 +48,47 @@ Exchange& Ledger::add(Exchange exchange) {
   exchange.id = exchanges_.size() + 1;
   exchange.idempotent = exchange.method != "POST" && exchange.method != "PATCH";
   if (excuse_all_ != nullptr) exchange.excuse = excuse_all_;
+  if (mirrors_itself_.contains(exchange.backend)) exchange.excuse = "its copy may be taken for it";
   exchanges_.push_back(std::move(exchange));
   pending_ += 1;
   return exchanges_.back();
 }
 
-Exchange* Ledger::find(std::uint64_t id) { return id == 0 || id > exchanges_.size() ? nullptr : &exchanges_[id - 1]; }
+Exchange* Ledger::find(std::uint64_t id) {
+  if (original_ != nullptr) return find_copy(id);
+  return id == 0 || id > exchanges_.size() ? nullptr : &exchanges_[id - 1];
+}
+
+Ledger& Ledger::mirrors(std::uint32_t backend) {
+  if (mirrors_ == nullptr) {
+    mirrors_ = std::make_unique<Ledger>(world_);
+    mirrors_->original_ = this;
+    mirrors_->mirror_backend_ = backend;
+    mirrors_->set_retries(backend, 0);
+  }
+  return *mirrors_;
+}
+
+// A copy is made once for each time that its client asks, whatever becomes of either.
+Exchange* Ledger::find_copy(std::uint64_t id) {
+  const Exchange* original = original_->find(id);
+  if (original == nullptr) return nullptr;
+  if (original->upgrade) world_.fail("an upgrade was mirrored: " + describe(*original));
+  const auto [found, first] = copies_.try_emplace(id, *original);
+  Exchange& copy = found->second;
+  if (first) {
+    constexpr Strike any[] = {Strike::close_before_head, Strike::reset_before_head, Strike::stall_before_head,
+                              Strike::garbage_head,      Strike::cut_in_body,       Strike::stall_in_body};
+    copy.backend = mirror_backend_;
+    copy.idempotent = true;
+    copy.attempts = copy.executions = 0;
+    copy.plan.pause = {};
+    copy.plan.strikes = UINT32_MAX;
+    copy.plan.strike = strikes_ && id % 2 == 0 ? any[id / 2 % std::size(any)] : Strike::none;
+  }
+  copy.asked = original->asked;
+  return &copy;
+}
 
 void Ledger::excuse(std::uint64_t id, const char* why) {
   if (Exchange* exchange = find(id); exchange != nullptr && exchange->excuse == nullptr) exchange->excuse = why;
@@ -165,7 +200,8 @@ void Ledger::head_arrived(Exchange& exchange, const std::string& endpoint) {
 // At most once, unless repeating it does no harm (RFC 9110 9.2.2).
 void Ledger::executed(Exchange& exchange) {
   exchange.executions += 1;
-  const std::uint32_t most = exchange.idempotent ? exchange.asked * (1 + retries_[exchange.backend]) : 1;
+  const std::uint32_t copies = mirrors_itself_.contains(exchange.backend) ? exchange.asked : 0;
+  const std::uint32_t most = copies + (exchange.idempotent ? exchange.asked * (1 + retries_[exchange.backend]) : 1);
   if (exchange.due != Due::service) world_.fail("a request that was to be refused was executed: " + describe(exchange));
   if (exchange.executions > most) world_.fail("executed too often: " + describe(exchange));
 }

@@ -4,6 +4,8 @@
 
 #include <cstdint>
 #include <deque>
+#include <map>
+#include <memory>
 #include <set>
 #include <string>
 #include <vector>
@@ -98,6 +100,14 @@ class Ledger {
 
   explicit Ledger(World& world) : world_(world) {}
 
+  // Of the copies that a backend gets as a mirror. What befalls them there is booked apart, so that it excuses nothing
+  // of the exchange that was copied. Lives as long as this one.
+  Ledger& mirrors(std::uint32_t backend);
+  // Copies are answered as they should be.
+  void end_strikes() { strikes_ = false; }
+  // The backend gets copies of its own requests, and cannot tell the ones from the others.
+  void mirrors_itself(std::uint32_t backend) { mirrors_itself_.insert(backend); }
+
   // How often a backend's requests may be tried again.
   void set_retries(std::uint32_t backend, std::uint32_t retries);
 
@@ -150,6 +160,7 @@ class Ledger {
   const std::deque<Exchange>& all() const { return exchanges_; }
 
  private:
+  Exchange* find_copy(std::uint64_t id);
   struct Trouble {
     std::uint32_t backend;
     const char* why;
@@ -178,7 +189,13 @@ class Ledger {
   std::string describe(const Exchange& exchange) const;
 
   World& world_;
-  std::vector<std::uint32_t> retries_;  // by backend
+  Ledger* original_ = nullptr;        // of mirrors: the exchanges that they copy
+  std::uint32_t mirror_backend_ = 0;  // of mirrors: where they go
+  bool strikes_ = true;
+  std::unique_ptr<Ledger> mirrors_;
+  std::map<std::uint64_t, Exchange> copies_;
+  std::set<std::uint32_t> mirrors_itself_;  // backends
+  std::vector<std::uint32_t> retries_;      // by backend
   std::deque<Exchange> exchanges_;
   std::vector<Trouble> troubles_;
   std::vector<Swallowed> swallowed_;

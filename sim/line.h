@@ -37,6 +37,7 @@ class Line {
   virtual void close() = 0;  // in order
   virtual void drop() = 0;   // as the kernel does for a process that is gone: nobody says goodbye
   virtual void reset() = 0;
+  virtual void calm_down() {}  // from now on it says nothing that it need not
 
   virtual std::uint64_t number() const = 0;               // for the trace
   virtual std::string_view agreed() const { return {}; }  // by ALPN

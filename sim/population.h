@@ -36,9 +36,10 @@ struct Climate {
   bool steady_load = false;  // of many small exchanges, on a scene
   bool relay_only = false;   // the inhabitant knows no HTTP: nothing that a relay could not do
   const Pace* pace = nullptr;
-  bool sparse = false;  // clients ask only now and then
-  bool alike = false;   // slow and quick requests have the same path
-  Tongues tongues{};    // what is spoken besides HTTP/1 over TCP
+  bool sparse = false;   // clients ask only now and then
+  bool alike = false;    // slow and quick requests have the same path
+  bool mirrors = false;  // requests are copied, to a backend of its own or to their own
+  Tongues tongues{};     // what is spoken besides HTTP/1 over TCP
 
   static Climate draw(base::Rng& rng);
   // Trouble that may hit any exchange without trace in the Ledger.

@@ -51,6 +51,7 @@ Scenario::Scenario(std::uint64_t seed, MakeInhabitant make)
   } else {
     climate_ = Climate::draw(world_.rng());
     climate_.checks = seed % 5 == 3;
+    climate_.mirrors = seed % 7 == 1;
     climate_.tongues = Tongues::draw(world_.rng());
     build(draw_size(world_.rng()));
   }
@@ -107,11 +108,29 @@ void Scenario::build(const Size& size) {
     if (i == 0 && climate_.tongues.datagrams) suit_datagrams(model, voice);
     site_.add_group(std::move(model), habits, size.endpoints, voice);
   }
+  if (climate_.mirrors) draw_mirrors();
   site_.start(draw_settings(), size.workers, make_);
   for (std::uint32_t i = 0; i < size.clients; ++i) {
     add_household(climate_, static_cast<std::uint32_t>(exchanges_of_a_client()),
                   milliseconds{10} + world_.draw({}, climate_.steady_load ? seconds{1} : seconds{2}));
   }
+}
+
+// A backend of its own is judged strictly: whatever it does to the copies must not show. A copy to the backend of the
+// request itself may meet the request's own connection.
+void Scenario::draw_mirrors() {
+  base::Rng& rng = world_.rng();
+  const auto services = static_cast<std::uint32_t>(site_.groups().size());
+  if (rng.chance(500)) {
+    const std::uint64_t which = rng.below(services);
+    if (which > 0 || !climate_.tongues.datagrams) site_.mirror_to_itself(which);
+    return;
+  }
+  routes::BackendModel model = draw_backend(rng, climate_, services);
+  model.name = "mirror";
+  const BackendHabits habits = draw_habits(rng, climate_);
+  const Voice voice = draw_voice(rng, climate_, site_);
+  site_.add_mirror(std::move(model), habits, static_cast<std::uint32_t>(rng.between(1, 2)), voice);
 }
 
 std::uint64_t Scenario::exchanges_of_a_client() {
@@ -148,7 +167,7 @@ ClientScript Scenario::draw_client(const Climate& climate, std::uint32_t exchang
 }
 
 std::uint64_t Scenario::draw_request(const Climate& climate, const ClientScript& script) {
-  Exchange exchange = draw_exchange(world_.rng(), climate, static_cast<std::uint32_t>(site_.groups().size()));
+  Exchange exchange = draw_exchange(world_.rng(), climate, site_.services());
   if (script.minor == 0 && exchange.upgrade) exchange.upgrade = false, exchange.request_bytes = 0;
   if (script.minor == 0) exchange.due = exchange.due == Due::late_refusal ? Due::service : exchange.due;  // no chunks
   const std::uint64_t most = site_.settings().limits.body_bytes;
@@ -349,6 +368,7 @@ void Scenario::settle() {
     }
     ledger_.end_trouble(static_cast<std::uint32_t>(i));
   }
+  if (site_.services() < site_.groups().size()) ledger_.mirrors(site_.services()).end_strikes();
   network_.set_nasty(false);
   site_.datagram_network().set_loss(0);
   site_.apply();
@@ -365,8 +385,7 @@ void Scenario::calm() {
   world_.note("calm");
   ledger_.excuse_all(nullptr);
   for (std::uint32_t i = 0; i < calm_clients; ++i)
-    add_household({.relay_only = climate_.relay_only}, static_cast<std::uint32_t>(site_.groups().size()) * 2,
-                  world_.draw({}, milliseconds{100}));
+    add_household({.relay_only = climate_.relay_only}, site_.services() * 2, world_.draw({}, milliseconds{100}));
   calm_datagrams_from_ = datagram_clients_.size();
   if (climate_.tongues.datagrams) {
     for (int i = 0; i < 3; ++i) add_datagram_client().send(5, milliseconds{10});
@@ -435,6 +454,7 @@ std::string Scenario::summary() const {
                                                 {climate_.pace != nullptr, "slow requests"},
                                                 {climate_.sparse, "sparse"},
                                                 {climate_.alike, "alike"},
+                                                {climate_.mirrors, "mirrors"},
                                                 {climate_.tongues.tls, "TLS"},
                                                 {climate_.tongues.h2, "HTTP/2"},
                                                 {climate_.tongues.datagrams, "datagrams"}};

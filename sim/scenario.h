@@ -45,6 +45,7 @@ class Scenario {
   void draw_scenery(const Scene& scene);
   std::uint64_t exchanges_of_a_client();
   void build(const Size& size);
+  void draw_mirrors();
   Site::Settings draw_settings();
   ClientScript draw_client(const Climate& climate, std::uint32_t exchanges, bool streams);
   std::uint64_t draw_request(const Climate& climate, const ClientScript& script);

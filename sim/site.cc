@@ -41,6 +41,19 @@ void Site::add_group(routes::BackendModel model, const BackendHabits& habits, st
   }
 }
 
+void Site::add_mirror(routes::BackendModel model, const BackendHabits& habits, std::uint32_t endpoints,
+                      const Voice& voice) {
+  mirror_ = true;
+  model.sticky.reset();
+  for (Group& group : groups_) group.mirror = model.name;
+  add_group(std::move(model), habits, endpoints, voice);
+}
+
+void Site::mirror_to_itself(std::size_t group) {
+  groups_[group].mirror = groups_[group].model.name;
+  ledger_.mirrors_itself(static_cast<std::uint32_t>(group));
+}
+
 std::size_t Site::spawn(std::size_t index) {
   Group& group = groups_[index];
   const std::size_t number = group.endpoints.size();
@@ -48,8 +61,10 @@ std::size_t Site::spawn(std::size_t index) {
   endpoint.name = "e" + std::to_string(number);
   endpoint.standing = Standing::absent;
   endpoint.weight = static_cast<std::uint32_t>(world_.rng().chance(700) ? 1 : world_.rng().between(2, 5));
-  endpoint.process = std::make_unique<Backend>(world_, network_, ledger_, address_of(index, number),
-                                               static_cast<std::uint32_t>(index));
+  const auto backend = static_cast<std::uint32_t>(index);
+  const bool mirrors = mirror_ && index + 1 == groups_.size();
+  endpoint.process = std::make_unique<Backend>(world_, network_, mirrors ? ledger_.mirrors(backend) : ledger_,
+                                               address_of(index, number), backend);
   endpoint.process->set_habits(group.habits);
   endpoint.process->set_voice(group.voice);
   endpoint.process->start();
@@ -131,6 +146,7 @@ routes::Model Site::model() const {
     route.host = backend.name + ".test";
     route.backend = backend.name;
     if (group.voice.tls != nullptr) route.tls = routes::TlsMode::reencrypt;
+    if (!group.mirror.empty()) route.policy.make().mirrors.push_back({.backend = group.mirror});
     if (group.attempt_timeout > Duration{}) route.policy.make().timeouts.attempt = group.attempt_timeout;
     model.backends.push_back(std::move(backend));
   }

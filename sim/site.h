@@ -34,6 +34,7 @@ struct Group {
   BackendHabits habits;
   Voice voice;  // of its endpoints
   std::vector<Endpoint> endpoints;
+  std::string mirror;  // the backend that gets copies of its requests; "": none
 };
 
 class Site {
@@ -52,6 +53,11 @@ class Site {
 
   void add_group(routes::BackendModel model, const BackendHabits& habits, std::uint32_t endpoints,
                  const Voice& voice = {});
+  // The last group: all others mirror their requests to it.
+  void add_mirror(routes::BackendModel model, const BackendHabits& habits, std::uint32_t endpoints, const Voice& voice);
+  void mirror_to_itself(std::size_t group);
+  // Groups that clients ask: all but the mirror.
+  std::uint32_t services() const { return static_cast<std::uint32_t>(groups_.size() - (mirror_ ? 1 : 0)); }
   DatagramNetwork& datagram_network() { return datagram_network_; }
   DatagramLedger& datagram_ledger() { return datagram_ledger_; }
   TlsSite& tls();  // made when it is first asked for
@@ -96,6 +102,7 @@ class Site {
   std::unique_ptr<TlsSite> tls_;
   Settings settings_;
   std::vector<Group> groups_;
+  bool mirror_ = false;                 // the last group is one
   Receipts receipts_{world_, ledger_};  // workers call it, to their last breath
   std::vector<Place> workers_;
   std::vector<std::pair<std::size_t, std::size_t>> leaving_;  // endpoints whose receipts are to be asked for

@@ -43,6 +43,7 @@ class TlsLine final : public Line {
   std::size_t room() const override;
   std::size_t send(std::string_view bytes) override;
   std::string read(std::size_t most) override;
+  void calm_down() override { manners_.messages = 0; }
   void finish() override;
   void close() override;
   void drop() override { below_->drop(); }

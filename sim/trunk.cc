@@ -47,6 +47,11 @@ void Trunk::soon() {
   });
 }
 
+void Trunk::calm_down() {
+  manners_.oddities = manners_.refuses = 0;
+  if (below_ != nullptr) below_->calm_down();
+}
+
 void Trunk::freeze(bool frozen) {
   frozen_ = frozen;
   if (!frozen) soon();

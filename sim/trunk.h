@@ -94,7 +94,7 @@ class Trunk final : public std::enable_shared_from_this<Trunk> {
   void end_by_own_hand(End how);  // in the middle of everything
   void freeze(bool frozen);
   // In the calm phase.
-  void calm_down() { manners_.oddities = manners_.refuses = 0; }
+  void calm_down();
 
  private:
   friend class StreamLine;
@@ -197,6 +197,7 @@ class StreamLine final : public Line {
   bool is_stream() const override { return true; }
   bool unprocessed() const override { return stream_->unprocessed; }
   bool by_own_hand() const override { return trunk_->own_hand_; }
+  bool in_message() const override { return trunk_->below_ != nullptr && trunk_->below_->in_message(); }
 
  private:
   void leave(bool in_order);

@@ -215,17 +215,19 @@ void Attempts::retry_or_finish(Exchange& exchange, Cause cause, Delivery deliver
   if (endpoint != nullptr && was_sent && broke_off && !attempt.reused && !attempt.has_spoken()) {
     core_.health->broke_off(*endpoint, exchange.request.kind, key_of(exchange), cause);
   }
-  // The excuse of a reused connection is that the endpoint closed it while we wrote; silence is no close.
+  // The excuse of a reused connection is that the endpoint closed it while we wrote. Silence is no close, nor is the
+  // reset of a stream.
   const bool silence = cause == Cause::try_timeout || cause == Cause::backend_ping_timeout ||
                        cause == Cause::backend_dead || cause == Cause::backend_silent || cause == Cause::drain_deadline;
-  const lifecycle::RetryFacts facts{.response_begun = attempt.has_spoken(),
-                                    .request_sent = was_sent,
-                                    .idempotent = wire::idempotent(exchange.request.method),
-                                    .delivery = delivery,
-                                    .connection_reused = attempt.reused && !silence,
-                                    .body_replayable = exchange.request.replayable,
-                                    .tries = tries.counted(),
-                                    .tries_max = retries(exchange) + 1};
+  const lifecycle::RetryFacts facts{
+      .response_begun = attempt.has_spoken(),
+      .request_sent = was_sent,
+      .idempotent = wire::idempotent(exchange.request.method),
+      .delivery = delivery,
+      .connection_reused = attempt.reused && !silence && cause != Cause::backend_stream_reset,
+      .body_replayable = exchange.request.replayable,
+      .tries = tries.counted(),
+      .tries_max = retries(exchange) + 1};
   const RetryVerdict verdict = lifecycle::may_retry(facts);
   if (verdict == RetryVerdict::no) return core_.exchanges->finish(exchange, cause);
   if (lifecycle::needs_budget(facts) &&

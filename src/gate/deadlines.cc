@@ -120,7 +120,8 @@ Deadlines::Wait Deadlines::awaited(const Exchange& exchange) const {
   switch (exchange.stage()) {
     case Stage::uploading:
       if (to_backend.bytes > 0) return {response_timeout(exchange), Cause::backend_write_timeout, to_backend.moved};
-      return {limits.client_body, Cause::client_body_timeout, exchange.moved};
+      return {limits.client_body, Cause::client_body_timeout,
+              std::max(exchange.moved, exchange.front->body_came(exchange.client))};
     case Stage::awaiting:
       return {response_timeout(exchange), Cause::backend_response_timeout,
               std::max(exchange.attempt->asked, to_backend.moved)};

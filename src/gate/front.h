@@ -51,6 +51,8 @@ class Front : public Peer {
   // Where a tunnel was asked for, any 2xx says that it is there (RFC 8441 section 5).
   virtual bool success_opens_tunnel() const = 0;
   virtual bool finished(base::Handle end) = 0;  // the client sends no more
+  // When the client last sent of any request's body that shares its connection with this one.
+  virtual base::Instant body_came(base::Handle /*end*/) { return {}; }
 
   // The response is complete: what the client does next is no matter of this exchange.
   virtual void release(base::Handle end, bool request_whole) = 0;

@@ -45,6 +45,7 @@ class H2ClientSession final : public wire::H2Listener {
   StreamMap streams;
   std::uint32_t exchanges = 0;   // running on its streams
   std::size_t heads_held = 0;    // memory of their requests' heads
+  base::Instant body_came{};     // of any of them, last
   std::size_t answers_held = 0;  // without exchanges: what the codec held of answers when some last left
   bool scheduled = false;        // it has output to collect
   bool paused = false;           // too many heads wait for it to read: it is not read from either

@@ -186,6 +186,7 @@ void H2Clients::on_request_refused(Handle client_handle, StreamId id, Cause caus
 
 void H2Clients::on_payload(Handle handle, Slice bytes) {
   EBB_FIND(stream, streams_.find(handle));
+  if (H2ClientSession* session = session_of(stream)) session->body_came = core_.reactor.now();
   if (stream.life.is(StreamState::discarding)) return discard(stream, bytes.size());
   stream.unconsumed += bytes.size();
   if (stream.use != Use::request) {
@@ -445,6 +446,14 @@ Chain H2Clients::early_bytes(Handle end) {
   return std::move(stream.early);
 }
 
+// A client may send its bodies one after the other.
+base::Instant H2Clients::body_came(Handle end) {
+  const ClientStream* stream = streams_.find(end);
+  if (stream == nullptr) return {};
+  EBB_FIND(session, session_of(*stream), {});
+  return session.body_came;
+}
+
 // A client that is gone sends no more.
 bool H2Clients::finished(Handle end) {
   EBB_FIND(stream, streams_.find(end), true);
@@ -564,7 +573,10 @@ void H2Clients::end_idle(ClientConnection& client, Cause cause) {
   if (client.h2->farewell == Farewell::none) client.h2->codec.go_away(cause);
   client.h2->codec.go_away(cause);
   send_now(client);
-  core_.clients->close(client.self, cause, CloseMode::flush);
+  if (client.life.ended()) return;
+  end_streams(client, cause);
+  // As behind any GOAWAY: what the client asks just now must not destroy it by a reset.
+  core_.clients->part(client, cause);
 }
 
 void H2Clients::end_streams(ClientConnection& client, Cause cause) {

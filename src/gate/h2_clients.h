@@ -78,6 +78,7 @@ class H2Clients : public Front {
   base::Chain early_bytes(base::Handle end) override;
   void finish(base::Handle end) override;
   bool finished(base::Handle end) override;
+  base::Instant body_came(base::Handle end) override;
   void close_tunnel(base::Handle end, base::Cause cause) override;
   reactor::SocketId bare_socket(base::Handle) override { return {}; }
 

@@ -22,6 +22,7 @@ class Mirrors final : public Nobody {
   void send(Exchange& exchange);
   void ended(base::Cause cause);
   void end_all(base::Cause cause);
+  std::uint32_t running() const { return running_; }
 
  private:
   void begin(const Exchange& original, std::uint32_t backend, const base::Chain& payload);

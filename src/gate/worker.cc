@@ -387,6 +387,7 @@ Audit Worker::audit() {
               .probes = health_.probes().size() + checks_.connections(),
               .exchanges = exchanges_.size(),
               .witnesses = witnesses_.of().size(),
+              .mirrors = mirrors_.running(),
               .flows = datagrams_.size(),
               .endpoints = endpoints_.size(),
               .without_deadline = datagrams_.without_deadline(),

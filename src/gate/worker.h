@@ -54,6 +54,7 @@ struct Audit {
   std::size_t probes = 0;  // connections of gate/health and gate/checks
   std::size_t exchanges = 0;
   std::size_t witnesses = 0;  // of them: no client waits
+  std::size_t mirrors = 0;    // the same
   std::size_t flows = 0;
   std::size_t endpoints = 0;
   std::size_t without_deadline = 0;  // live things that nothing would ever end

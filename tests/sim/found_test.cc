@@ -208,5 +208,71 @@ TEST(Found, EndpointThatNoLongerAgreesOnHttp2IsAskedInHttp1) {
   EXPECT_EQ(small.ledger.count(Outcome::answered), 3u);
 }
 
+// The idle time of a connection is over while the last answer is still on its way, and its client asks for more: the
+// reset with which a closed socket answers would destroy that answer, and the GOAWAY, which alone says that nothing was
+// done.
+TEST(Found, RequestThatCrossesTheEndOfAnIdleHttp2ConnectionIsAskedAgain) {
+  for (std::uint64_t seed = 1; seed <= 8; ++seed) {  // kernels differ in what they do to unread bytes
+    routes::Timeouts timeouts;
+    timeouts.client_idle = milliseconds{50};
+    SmallWorld small(backend(), 1, timeouts, 1, seed);
+    small.network.set_link({.gap = milliseconds{10}, .segment_max = 1000});
+    small.ask_on_trunk(milliseconds{10}, {get(20'000)});
+    small.ask_on_trunk(milliseconds{320}, {post()});
+    small.at(milliseconds{330}, [&] { small.trunk->freeze(true); });
+    small.at(milliseconds{600}, [&] { small.trunk->freeze(false); });
+    small.run(seconds{5});
+    ASSERT_EQ(small.world.failure(), "") << seed;
+    EXPECT_EQ(small.ledger.count(Outcome::answered), 2u);
+    EXPECT_EQ(small.ledger.all().back().asked_again, 1u);
+  }
+}
+
+// Many bodies share a slow connection: while those of others come, one that has to wait for its turn is not late.
+TEST(Found, UploadThatWaitsForItsTurnOnASlowConnectionIsNotLate) {
+  routes::Timeouts timeouts;
+  timeouts.client_body = seconds{1};
+  SmallWorld small(backend(), 1, timeouts);
+  small.network.set_link({.gap = milliseconds{10}, .segment_max = 1000});
+  Exchange upload = post();
+  upload.request_bytes = 100'000;
+  for (int i = 0; i < 10; ++i) small.ask_on_trunk(milliseconds{10}, {upload});
+  small.run(seconds{120});
+  EXPECT_EQ(small.world.failure(), "");
+  EXPECT_EQ(small.ledger.count(Outcome::answered), 10u);
+}
+
+// A stream that its endpoint resets shows that the connection lives: unlike a pooled connection that was stale, the
+// endpoint has failed, and is not asked again while there is another.
+TEST(Found, EndpointThatResetsAStreamIsNotAskedAgain) {
+  routes::BackendModel model = backend();
+  model.balance = routes::Balance::source_hash;
+  SmallWorld small(std::move(model), 2, {}, 1, 1, routes::BackendProtocol::h2);
+  Exchange struck = get(100);
+  struck.plan.strike = Strike::reset_before_head;
+  small.ask(milliseconds{10}, {get(100), struck});
+  small.run(seconds{2});
+  EXPECT_EQ(small.world.failure(), "");
+  EXPECT_EQ(small.ledger.count(Outcome::answered), 2u);
+  EXPECT_EQ(small.retries(Cause::backend_stream_reset), 1u);
+  EXPECT_NE(small.ledger.all().front().endpoint, small.ledger.all().back().endpoint);
+}
+
+// A mirror that never answers costs the request nothing.
+TEST(Found, MirrorThatHangsDelaysNothing) {
+  SmallWorld small(backend(), 1);
+  small.site.add_mirror({.name = "mirror"}, {}, 1, {});
+  small.site.apply();
+  small.site.groups().back().endpoints.front().process->fall_ill(Ill::mute);
+  small.ask(milliseconds{10}, {get(100), post()});
+  small.run(seconds{1});
+  EXPECT_EQ(small.world.failure(), "");
+  EXPECT_EQ(small.place().inhabitant->audit().mirrors, 2u);
+  for (const Exchange& exchange : small.ledger.all()) {
+    EXPECT_EQ(exchange.outcome, Outcome::answered);
+    EXPECT_LT(exchange.ended_at - exchange.sent_at, milliseconds{50});
+  }
+}
+
 }  // namespace
 }  // namespace ebb::sim

@@ -9,6 +9,7 @@
 
 #include "sim/client.h"
 #include "sim/site.h"
+#include "sim/trunk.h"
 
 namespace ebb::sim {
 
@@ -27,7 +28,8 @@ class SmallWorld {
   }
 
   // Asks one after another, from a client of its own.
-  void ask(Duration at, std::vector<Exchange> exchanges, ClientScript script = {}) {
+  void ask(Duration at, std::vector<Exchange> exchanges, ClientScript script = {},
+           std::function<std::unique_ptr<Line>()> dial = {}) {
     const std::size_t number = clients_.size();
     script.from = *base::Address::parse("10." + std::to_string(200 + number / 250) + "." +
                                         std::to_string(number % 250) + ".1:1000");
@@ -35,9 +37,22 @@ class SmallWorld {
     for (Exchange& exchange : exchanges) script.exchanges.push_back(ledger.add(std::move(exchange)).id);
     clients_.push_back(std::make_unique<Client>(
         Client::Surroundings{world, network, ledger, [this] { return site.settings().listener; }, [] { return true; },
-                             true},
+                             true, std::move(dial)},
         std::move(script)));
     world.at(Instant{at}, [client = clients_.back().get()] { client->start(); });
+  }
+  // Asks on a stream of a connection that all share that ask so.
+  void ask_on_trunk(Duration at, std::vector<Exchange> exchanges, ClientScript script = {}) {
+    for (Site::Place& each : site.workers()) each.checker->allow_streams(128);
+    ask(at, std::move(exchanges), script, [this] {
+      if (trunk == nullptr || !trunk->takes_streams()) {
+        auto wire = std::make_unique<Wire>(network);
+        wire->connect(*base::Address::parse("10.199.0.1:1000"), site.settings().listener);
+        trunk = std::make_shared<Trunk>(world, Trunk::Role::client, std::move(wire), manners, Trunk::Told{});
+        trunk->begin();
+      }
+      return trunk->open();
+    });
   }
   void at(Duration when, World::Task task) { world.at(Instant{when}, std::move(task)); }
   // Until that moment, or until something fails.
@@ -73,6 +88,8 @@ class SmallWorld {
   Network network{world};
   Ledger ledger{world};
   Site site{world, network, ledger};
+  H2Manners manners{.keeps = seconds{100}};
+  std::shared_ptr<Trunk> trunk;
 
  private:
   std::vector<std::unique_ptr<Client>> clients_;
