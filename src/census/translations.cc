@@ -8,7 +8,7 @@
 namespace ebb::census {
 namespace {
 
-constexpr int attempts_max = 4;
+constexpr int readings_max = 4;
 
 }  // namespace
 
@@ -26,7 +26,7 @@ std::expected<void, int> Translations::read(NetlinkSocket& socket) {
     const auto done =
         socket.dump(NFNL_SUBSYS_CTNETLINK << 8 | IPCTNL_MSG_CT_GET, std::as_bytes(std::span(&request, 1)), take);
     // What an interrupted dump did say is true; only what it left out is looked for again.
-    if (done || (done.error().interrupted && attempt == attempts_max)) return {};
+    if (done || (done.error().interrupted && attempt == readings_max)) return {};
     if (!done.error().interrupted) return std::unexpected(done.error().error);
   }
 }
