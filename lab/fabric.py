@@ -23,8 +23,7 @@ def refusal():
     if os.geteuid() != 0:
         return "network namespaces need root"
     for tool in ("ip", "iptables", "nsenter"):
-        if shutil.which(tool) is None:
-            return f"{tool} is not installed (tools/deps lab)"
+        assert shutil.which(tool) is not None, f"{tool} is not installed (tools/deps lab)"
     name = f"ebb{os.getpid()}-probe"
     made = subprocess.run(["ip", "netns", "add", name], capture_output=True, text=True)
     if made.returncode != 0:

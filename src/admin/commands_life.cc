@@ -15,7 +15,7 @@ namespace {
 
 using lifecycle::Wish;
 
-constexpr base::Duration wait_max = std::chrono::hours{23};
+constexpr base::Duration command_wait_max = std::chrono::hours{23};
 constexpr base::Duration look_again = std::chrono::milliseconds{20};
 constexpr std::string_view not_in_maintenance = "Only servers in maintenance mode can be deleted.";
 constexpr std::string_view still_used = "Server still has connections attached to it, cannot remove it.";
@@ -25,13 +25,14 @@ std::optional<base::Duration> delay_of(const std::string& text) {
   std::int64_t milliseconds = 0;
   const auto parsed = std::from_chars(text.data(), text.data() + text.size(), milliseconds);
   if (!text.empty() && parsed.ptr == text.data() + text.size() && parsed.ec == std::errc()) {
-    if (milliseconds < 0 || milliseconds > std::chrono::duration_cast<std::chrono::milliseconds>(wait_max).count()) {
+    if (milliseconds < 0 ||
+        milliseconds > std::chrono::duration_cast<std::chrono::milliseconds>(command_wait_max).count()) {
       return std::nullopt;
     }
     return std::chrono::milliseconds{milliseconds};
   }
   const auto given = config::DurationFormat::parse(text, {});
-  if (!given || *given > wait_max) return std::nullopt;
+  if (!given || *given > command_wait_max) return std::nullopt;
   return *given;
 }
 

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "app/cli.h"
+#include "app/duration_option.h"
 #include "canary/prober.h"
-#include "config/values.h"
 #include "control/pem_files.h"
 #include "observe/json_writer.h"
 #include "wire/h1_head.h"
@@ -23,14 +23,6 @@ using canary::Phase;
 using canary::ProbeResult;
 using canary::Protocol;
 using observe::visible;  // server texts go to a terminal
-template <class T = void>
-using Outcome = std::expected<T, std::string>;
-
-Outcome<base::Duration> duration(const char* option, const std::string& text) {
-  const auto parsed = config::TimeoutFormat::parse(text, {});
-  if (!parsed) return std::unexpected(fmt::format("{}: {}; {}", option, parsed.error().reason, parsed.error().remedy));
-  return *parsed;
-}
 
 // Uses the parser of requests, the only strict parser of absolute URLs here.
 Outcome<canary::Door> door_of(const std::string& url) {

@@ -11,6 +11,7 @@
 #include <memory>
 
 #include "app/cli.h"
+#include "app/duration_option.h"
 #include "app/terminal.h"
 #include "base/result.h"
 #include "census/collect.h"
@@ -18,7 +19,6 @@
 #include "census/json.h"
 #include "census/recording.h"
 #include "census/screen.h"
-#include "config/values.h"
 #include "observe/text_escape.h"
 
 namespace ebb::app {
@@ -30,14 +30,6 @@ struct CloseFile {
   void operator()(std::FILE* file) const { std::fclose(file); }
 };
 using File = std::unique_ptr<std::FILE, CloseFile>;
-template <class T = void>
-using Outcome = std::expected<T, std::string>;
-
-Outcome<base::Duration> duration(const char* option, const std::string& text) {
-  const auto parsed = config::TimeoutFormat::parse(text, {});
-  if (!parsed) return std::unexpected(fmt::format("{}: {}; {}", option, parsed.error().reason, parsed.error().remedy));
-  return *parsed;
-}
 
 void print_to_stdout(std::string_view piece) { std::fwrite(piece.data(), 1, piece.size(), stdout); }
 

@@ -35,7 +35,7 @@ constexpr int retry_pause_ms = 200;
 constexpr std::size_t words_bytes_max = 1000;
 constexpr std::chrono::milliseconds progress_every{200};
 
-enum class Outcome : std::uint8_t {
+enum class DrainOutcome : std::uint8_t {
   open,
   drained,
   unknown,  // that router does not have the endpoint
@@ -47,7 +47,7 @@ constexpr std::string_view outcome_names[] = {"open", "drained", "unknown", "abs
 struct RouterState {
   std::string name;  // its address, or the name without address
   base::Address address;
-  Outcome outcome = Outcome::open;
+  DrainOutcome outcome = DrainOutcome::open;
   std::string words;      // the remaining work, or the failure
   std::uint64_t cut = 0;  // requests and tunnels
 };
@@ -67,7 +67,7 @@ class DrainAsk {
     followed_ = routers_.size();
     for (std::size_t i = 0; i < routers_.size(); ++i) {
       threads.emplace_back([this, i] {
-        if (routers_[i].outcome == Outcome::open) follow(i);
+        if (routers_[i].outcome == DrainOutcome::open) follow(i);
         let_go();
       });
     }
@@ -103,22 +103,23 @@ class DrainAsk {
         continue;
       }
       if (answer->status == 404 || (answer->status == 403 && arguments_.self)) {
-        return settle(index, Outcome::unknown, "there is no such endpoint");
+        return settle(index, DrainOutcome::unknown, "there is no such endpoint");
       }
       const auto value = wire::read_json(answer->body);
       if (answer->status >= 300 || !value || value->find("id") == nullptr) {
-        return settle(index, Outcome::failed, fmt::format("status {}: {}", answer->status, reason_of(value)));
+        return settle(index, DrainOutcome::failed, fmt::format("status {}: {}", answer->status, reason_of(value)));
       }
       id = value->find("id")->text;
-      if (!is_drain_id(id)) return settle(index, Outcome::failed, "the router gave its drain an invalid id");
+      if (!is_drain_id(id)) return settle(index, DrainOutcome::failed, "the router gave its drain an invalid id");
       const wire::JsonValue* const state = value->find("state");
       note_cut(index, *value);
-      if (state != nullptr && state->text == "drained") return settle(index, Outcome::drained, "");
-      if (state != nullptr && state->text == "ended") return settle(index, Outcome::failed, "somebody ended the drain");
+      if (state != nullptr && state->text == "drained") return settle(index, DrainOutcome::drained, "");
+      if (state != nullptr && state->text == "ended")
+        return settle(index, DrainOutcome::failed, "somebody ended the drain");
       note(index, open_work(*value));
     }
     if (!failure) return;
-    settle(index, failure->absent ? Outcome::absent : Outcome::failed,
+    settle(index, failure->absent ? DrainOutcome::absent : DrainOutcome::failed,
            failure->words + (failure->absent ? ": there is no router, so it has no connections" : ""));
   }
 
@@ -166,7 +167,7 @@ class DrainAsk {
     return words.empty() ? "work that began a moment ago" : words;
   }
 
-  void settle(std::size_t index, Outcome outcome, const std::string& words) {
+  void settle(std::size_t index, DrainOutcome outcome, const std::string& words) {
     const std::lock_guard lock(mutex_);
     routers_[index].outcome = outcome;
     routers_[index].words =
@@ -179,13 +180,15 @@ class DrainAsk {
     const std::lock_guard lock(mutex_);
     routers_[index].cut = count;
   }
-  void note(std::size_t index, const std::string& words) { settle(index, Outcome::open, words); }
+  void note(std::size_t index, const std::string& words) { settle(index, DrainOutcome::open, words); }
 
-  std::size_t count(Outcome outcome) const {
+  std::size_t count(DrainOutcome outcome) const {
     return static_cast<std::size_t>(std::ranges::count(routers_, outcome, &RouterState::outcome));
   }
   // Routers that send the endpoint nothing any more.
-  std::size_t settled() const { return count(Outcome::drained) + count(Outcome::unknown) + count(Outcome::absent); }
+  std::size_t settled() const {
+    return count(DrainOutcome::drained) + count(DrainOutcome::unknown) + count(DrainOutcome::absent);
+  }
   std::uint64_t cut() const {
     std::uint64_t sum = 0;
     for (const RouterState& router : routers_) sum += router.cut;
@@ -203,7 +206,7 @@ class DrainAsk {
     std::string line =
         fmt::format("draining {}: {} of {} routers have acknowledged", subject(), settled(), routers_.size());
     for (const RouterState& router : routers_) {
-      if (router.outcome == Outcome::open && !router.words.empty()) {
+      if (router.outcome == DrainOutcome::open && !router.words.empty()) {
         line += fmt::format("; {} has {}", router.name, router.words);
       }
     }
@@ -221,21 +224,21 @@ class DrainAsk {
   int report() {
     const std::lock_guard lock(mutex_);
     if (!arguments_.json && ::isatty(STDERR_FILENO) != 0) fmt::print(stderr, "\r\x1b[K");
-    const bool all = settled() == routers_.size() && count(Outcome::drained) > 0;
+    const bool all = settled() == routers_.size() && count(DrainOutcome::drained) > 0;
     int status = cut() > 0 ? exit_cut : exit_ok;
-    if (!all) status = count(Outcome::open) > 0 ? exit_deadline : exit_failed;
+    if (!all) status = count(DrainOutcome::open) > 0 ? exit_deadline : exit_failed;
     if (arguments_.json) {
       print_json(all);
       return status;
     }
     const auto took = base::to_ms(clock_.now() - started_);
     if (all) {
-      fmt::print("drained: {} on {} of {} routers after {}.{:03} s\n", subject(), count(Outcome::drained),
+      fmt::print("drained: {} on {} of {} routers after {}.{:03} s\n", subject(), count(DrainOutcome::drained),
                  routers_.size(), took / 1000, took % 1000);
     }
     if (cut() > 0) fmt::print(stderr, "{} requests or tunnels were cut before their end\n", cut());
     for (const RouterState& router : routers_) {
-      if (router.outcome == Outcome::drained) continue;
+      if (router.outcome == DrainOutcome::drained) continue;
       fmt::print(stderr, "{}: {}: {}\n", router.name, outcome_names[static_cast<std::size_t>(router.outcome)],
                  router.words.empty() ? "no answer yet" : router.words);
     }
@@ -294,7 +297,7 @@ std::expected<std::vector<RouterState>, std::string> resolve_routers(std::string
     if (error != 0) {
       const bool absent = error == EAI_NONAME || error == EAI_NODATA;
       routers.push_back({.name = observe::visible(one),
-                         .outcome = absent ? Outcome::absent : Outcome::failed,
+                         .outcome = absent ? DrainOutcome::absent : DrainOutcome::failed,
                          .words = std::string(::gai_strerror(error)) +
                                   (absent ? ": the name has no address, so there is no router behind it" : "")});
       continue;

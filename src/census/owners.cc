@@ -19,7 +19,7 @@ struct CloseFolder {
 };
 using Folder = std::unique_ptr<DIR, CloseFolder>;
 
-bool read_number(std::string_view text, std::uint32_t& number) {
+bool read_id(std::string_view text, std::uint32_t& number) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   return error == std::errc{} && end == text.data() + text.size();
 }
@@ -28,7 +28,7 @@ bool read_number(std::string_view text, std::uint32_t& number) {
 bool read_inode(std::string_view link, std::uint32_t& inode) {
   constexpr std::string_view prefix = "socket:[";
   if (!link.starts_with(prefix) || !link.ends_with(']')) return false;
-  return read_number(link.substr(prefix.size(), link.size() - prefix.size() - 1), inode);
+  return read_id(link.substr(prefix.size(), link.size() - prefix.size() - 1), inode);
 }
 
 std::string name_of(std::uint32_t pid) {
@@ -51,7 +51,7 @@ void walk_one(std::uint32_t pid, Owners& owners) {
     std::uint32_t inode = 0;
     std::uint32_t fd = 0;
     if (length <= 0 || !read_inode({link, static_cast<std::size_t>(length)}, inode)) continue;
-    if (!read_number(entry->d_name, fd)) continue;
+    if (!read_id(entry->d_name, fd)) continue;
     if (process == no_index) {
       process = static_cast<std::uint32_t>(owners.processes.size());
       owners.processes.push_back({pid, name_of(pid)});
@@ -68,7 +68,7 @@ Owners walk_processes() {
   if (const Folder folder{::opendir("/proc")}) {
     while (const dirent* const entry = ::readdir(folder.get())) {
       std::uint32_t pid = 0;
-      if (read_number(entry->d_name, pid)) pids.push_back(pid);
+      if (read_id(entry->d_name, pid)) pids.push_back(pid);
     }
   }
   std::ranges::sort(pids);

@@ -15,7 +15,7 @@ namespace {
 constexpr std::array<std::string_view, 14> headings = {"NETNS", "STATE", "RECV-Q",  "SEND-Q", "LOCAL",
                                                        "PEER",  "TIMER", "AGE",     "IN",     "OUT",
                                                        "RTT",   "ENDS",  "VERDICT", "PROCESS"};
-constexpr std::size_t piece_bytes = 64 * 1024;
+constexpr std::size_t table_piece_bytes = 64 * 1024;
 constexpr std::size_t measured_lines = 1000;
 using Cells = std::array<std::string, headings.size()>;
 using Widths = std::array<std::size_t, headings.size()>;
@@ -113,7 +113,7 @@ void print_table(const Census& census, std::span<const std::uint32_t> shown, con
   for (const Cells& cells : first) append_line(out, cells, widths);
   for (const std::uint32_t index : shown.subspan(first.size())) {
     append_line(out, cells_of(census, index), widths);
-    if (out.size() < piece_bytes) continue;
+    if (out.size() < table_piece_bytes) continue;
     print(out);
     out.clear();
   }

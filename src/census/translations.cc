@@ -8,7 +8,7 @@
 namespace ebb::census {
 namespace {
 
-constexpr int attempts_max = 4;
+constexpr int readings_max = 4;
 
 }  // namespace
 
@@ -26,7 +26,7 @@ std::expected<void, int> Translations::read(NetlinkSocket& socket) {
     const auto done =
         socket.dump(NFNL_SUBSYS_CTNETLINK << 8 | IPCTNL_MSG_CT_GET, std::as_bytes(std::span(&request, 1)), take);
     // The entries of an interrupted dump are true; repeat it only for the missing ones.
-    if (done || (done.error().interrupted && attempt == attempts_max)) return {};
+    if (done || (done.error().interrupted && attempt == readings_max)) return {};
     if (!done.error().interrupted) return std::unexpected(done.error().error);
   }
 }

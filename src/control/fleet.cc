@@ -5,6 +5,8 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <atomic>
+#include <cerrno>
 #include <condition_variable>
 #include <csignal>
 #include <cstring>
@@ -92,7 +94,7 @@ void Fleet::ask_all(const std::function<void(gate::Worker&)>& question) {
 
 // Workers share addresses by SO_REUSEPORT, and would also share them with another router; so each new address is tried
 // without it. Skipped where a listener of our own is in the way: then only the workers can tell.
-std::vector<std::string> Fleet::try_addresses(const routes::Snapshot& next, std::vector<Bound>& wanted) const {
+std::vector<std::string> Fleet::try_addresses(const routes::Snapshot& next, std::vector<Bound>& wanted) {
   std::vector<std::string> problems;
   for (const routes::Listener& listener : next.listeners()) {
     const base::Address& address = listener.model.bind;
@@ -102,12 +104,25 @@ std::vector<std::string> Fleet::try_addresses(const routes::Snapshot& next, std:
       return ours.type == type && gate::binds_overlap(ours.address, address);
     };
     if (std::any_of(bound_.begin(), bound_.end(), overlaps)) continue;
-    const int error = reactor::try_bind(address, type);
+    const int error = try_address(address, type);
     if (error == 0) continue;
     problems.push_back("listener " + listener.model.name + " cannot bind " + address.text() + ": " +
                        std::strerror(error));
   }
   return problems;
+}
+
+// A worker keeps the socket of a listener that left for some milliseconds more, for handshakes under way. A listener
+// that comes back at once would find it in the way; so workers are asked, and the address is tried again if none holds
+// one.
+int Fleet::try_address(const base::Address& address, int type) {
+  const int error = reactor::try_bind(address, type);
+  if (error != EADDRINUSE || type != SOCK_STREAM) return error;
+  std::atomic<bool> held = false;
+  ask_all([&](gate::Worker& worker) {
+    if (worker.holds_listener(address)) held = true;
+  });
+  return held ? 0 : reactor::try_bind(address, type);
 }
 
 std::vector<std::string> Fleet::apply(const gate::Configuration& configuration) {

@@ -65,7 +65,8 @@ class Fleet {
   Fleet();
   gate::Siblings siblings_of(std::size_t self, std::size_t count);
   void ask_all(const std::function<void(gate::Worker&)>& question);
-  std::vector<std::string> try_addresses(const routes::Snapshot& next, std::vector<Bound>& wanted) const;
+  std::vector<std::string> try_addresses(const routes::Snapshot& next, std::vector<Bound>& wanted);
+  int try_address(const base::Address& address, int type);
 
   gate::ClientLimits client_limits_;  // shared by the members
   std::vector<Member> members_;

@@ -208,6 +208,14 @@ std::vector<Handle> Worker::open_listeners() const {
   return open;
 }
 
+bool Worker::holds_listener(const base::Address& address) const {
+  bool held = false;
+  listeners_.for_each([&](Handle, const std::shared_ptr<OpenListener>& listener) {
+    held = held || binds_overlap(listener->address, address);
+  });
+  return held;
+}
+
 void Worker::close_listener(Handle handle) {
   OpenListener& listener = **listeners_.find(handle);
   listener.closing = true;

@@ -81,6 +81,9 @@ class Worker final : public reactor::Handler {
   // Both steps, for one worker alone.
   std::vector<std::string> apply(Configuration configuration);
 
+  // A listening socket here is in the way of this address; one that closes still is, for some milliseconds.
+  bool holds_listener(const base::Address& address) const;
+
   // One backend's endpoints alone, between two configurations.
   void change_endpoints(const EndpointList& list) { endpoints_.change(list); }
   std::vector<EndpointFacts> endpoint_facts() { return endpoints_.facts(); }

@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include "reactor/sockets.h"
+
 namespace ebb::reactor {
 
 namespace {
@@ -20,11 +22,6 @@ void put(msghdr& message, DatagramControl& control, int level, int type, const V
   cmsghdr* header = CMSG_FIRSTHDR(&message);
   *header = {.cmsg_len = CMSG_LEN(sizeof(value)), .cmsg_level = level, .cmsg_type = type};
   std::memcpy(CMSG_DATA(header), &value, sizeof(value));
-}
-
-bool set_option(int socket, int level, int name) {
-  const int on = 1;
-  return ::setsockopt(socket, level, name, &on, sizeof(on)) == 0;
 }
 
 // ipi_addr is where the datagram was sent to, perhaps a broadcast address; ipi_spec_dst is ours to answer from (ip(7)).
@@ -47,9 +44,9 @@ base::Address local_of(const in6_pktinfo& info, std::uint16_t port) {
 }  // namespace
 
 bool want_arrival(int socket, const base::Address& bound) {
-  const bool told = bound.family() == AF_INET6 ? set_option(socket, IPPROTO_IPV6, IPV6_RECVPKTINFO)
-                                               : set_option(socket, IPPROTO_IP, IP_PKTINFO);
-  return told && set_option(socket, SOL_SOCKET, SO_RXQ_OVFL);
+  const bool told = bound.family() == AF_INET6 ? set_option(socket, IPPROTO_IPV6, IPV6_RECVPKTINFO, 1)
+                                               : set_option(socket, IPPROTO_IP, IP_PKTINFO, 1);
+  return told && set_option(socket, SOL_SOCKET, SO_RXQ_OVFL, 1);
 }
 
 Arrival read_arrival(const msghdr& message, std::uint16_t local_port) {

@@ -21,16 +21,7 @@ constexpr std::size_t datagram_bytes_max = 65536;  // IP's length field has 16 b
 // net.core.rmem_max allows.
 constexpr int receive_buffer_bytes = 4 << 20;
 
-bool set_option(int socket, int level, int name, int value) {
-  return ::setsockopt(socket, level, name, &value, sizeof(value)) == 0;
-}
-
-std::unexpected<base::Error> local_failure(const char* where) {
-  const int sys = errno;
-  return base::fail(descriptors_exhausted(sys) ? base::Cause::resource_limit : base::Cause::internal, where, sys);
-}
-
-base::Result<Descriptor> open_socket(int family) {
+base::Result<Descriptor> open_datagram_socket(int family) {
   Descriptor socket(::socket(family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!socket) return local_failure("socket");
   set_option(socket.get(), SOL_SOCKET, SO_RCVBUF, receive_buffer_bytes);
@@ -72,7 +63,7 @@ Datagrams::Datagrams(Counters& counters) : counters_(counters), set_(::epoll_cre
 Datagrams::~Datagrams() = default;
 
 base::Result<DatagramSocketId> Datagrams::bind(const base::Address& address, Owner owner) {
-  Descriptor socket = EBB_TRY(open_socket(address.family()));
+  Descriptor socket = EBB_TRY(open_datagram_socket(address.family()));
   if (!set_option(socket.get(), SOL_SOCKET, SO_REUSEPORT, 1)) return local_failure("setsockopt");
   if (address.family() == AF_INET6) set_option(socket.get(), IPPROTO_IPV6, IPV6_V6ONLY, 1);
   if (!want_arrival(socket.get(), address)) return local_failure("setsockopt");
@@ -82,7 +73,7 @@ base::Result<DatagramSocketId> Datagrams::bind(const base::Address& address, Own
 }
 
 base::Result<DatagramSocketId> Datagrams::connect(const base::Address& peer, Owner owner) {
-  Descriptor socket = EBB_TRY(open_socket(peer.family()));
+  Descriptor socket = EBB_TRY(open_datagram_socket(peer.family()));
   if (::connect(socket.get(), peer.raw(), peer.raw_size()) != 0) {
     return std::unexpected(error_of(errno, Origin::connecting, "connect"));
   }

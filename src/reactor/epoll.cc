@@ -12,7 +12,6 @@ namespace ebb::reactor {
 namespace {
 
 constexpr int accepts_at_once = 64;  // then the sockets that are already here get their turn
-constexpr int queue_longest = 65536;
 constexpr std::uint32_t all_edges = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET;
 
 int to_timeout(base::Duration at_most) {

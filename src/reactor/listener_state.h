@@ -12,6 +12,8 @@ namespace ebb::reactor {
 // near. One that takes longer, over a long way, was begun just before the listener went.
 inline constexpr base::Duration handshake_time = std::chrono::milliseconds{2};
 
+inline constexpr int queue_longest = 65536;  // accepts of a listener that closes
+
 struct ListenerState {
   Descriptor descriptor;
   base::Owner owner;

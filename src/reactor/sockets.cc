@@ -23,21 +23,12 @@ int seconds(base::Duration duration) {
   return static_cast<int>(std::chrono::ceil<std::chrono::seconds>(duration).count());
 }
 
-bool set_option(int socket, int level, int name, int value) {
-  return ::setsockopt(socket, level, name, &value, sizeof(value)) == 0;
-}
-
 bool set_limits(int socket, const SocketLimits& limits) {
   return set_option(socket, IPPROTO_TCP, TCP_NODELAY, 1) && set_option(socket, SOL_SOCKET, SO_KEEPALIVE, 1) &&
          set_option(socket, IPPROTO_TCP, TCP_KEEPIDLE, seconds(limits.keepalive_idle)) &&
          set_option(socket, IPPROTO_TCP, TCP_KEEPINTVL, seconds(limits.keepalive_interval)) &&
          set_option(socket, IPPROTO_TCP, TCP_KEEPCNT, limits.keepalive_probes) &&
          set_option(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, static_cast<int>(base::to_ms(limits.user_timeout)));
-}
-
-std::unexpected<base::Error> local_failure(const char* where) {
-  const int sys = errno;
-  return base::fail(descriptors_exhausted(sys) ? Cause::resource_limit : Cause::internal, where, sys);
 }
 
 base::Result<Descriptor> open_socket(int family, const SocketLimits& limits, Blocking blocking) {
@@ -74,6 +65,15 @@ Cause cause_of(int sys, Origin origin) {
 }
 
 }  // namespace
+
+bool set_option(int socket, int level, int name, int value) {
+  return ::setsockopt(socket, level, name, &value, sizeof(value)) == 0;
+}
+
+std::unexpected<base::Error> local_failure(const char* where) {
+  const int sys = errno;
+  return base::fail(descriptors_exhausted(sys) ? Cause::resource_limit : Cause::internal, where, sys);
+}
 
 // The interval first: setting the other starts the timer anew, and a probe leaves at once where that time is over
 // already (tcp_sock_set_keepidle_locked).

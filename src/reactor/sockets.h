@@ -42,6 +42,9 @@ void send_fin(int socket);
 bool end_in_sight(int socket);
 bool bytes_in_sight(int socket);
 
+bool set_option(int socket, int level, int name, int value);
+std::unexpected<base::Error> local_failure(const char* where);  // errno, of a call that asked no peer
+
 enum class Unread : std::uint8_t { none, ended, more };
 // Throws away what has been received, without copying it.
 Unread discard_input(int socket);

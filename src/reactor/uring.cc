@@ -18,7 +18,6 @@ namespace {
 constexpr unsigned submissions = 1024;
 constexpr unsigned completions = 8192;
 constexpr unsigned completions_at_once = 512;
-constexpr int queue_longest = 65536;
 
 std::string reason(int error) {
   switch (error) {

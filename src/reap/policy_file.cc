@@ -8,12 +8,12 @@
 namespace ebb::reap {
 namespace {
 
-constexpr std::size_t file_bytes_max = std::size_t{1} << 20;
+constexpr std::size_t policy_bytes_max = std::size_t{1} << 20;
 
 }  // namespace
 
 std::expected<Policy, config::Diagnostics> load_policy(const std::string& path) {
-  const auto text = config::read_file(path, file_bytes_max);
+  const auto text = config::read_file(path, policy_bytes_max);
   if (!text) {
     return std::unexpected(config::Diagnostics{{path, 0, 0, "", text.error(), "give the path of a readable file"}});
   }

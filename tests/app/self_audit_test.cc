@@ -14,6 +14,7 @@
 
 #include "app/audited_rooms.h"
 #include "reactor/descriptor.h"
+#include "reactor/io_uring_refusal.h"
 #include "routes/snapshot.h"
 
 namespace ebb::app {
@@ -36,9 +37,11 @@ class SelfAuditTest : public testing::TestWithParam<reactor::Kind> {
     log_.open(log_path_, std::ios::trunc);
     events_descriptor_ = Descriptor(::open(log_path_.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
     inherited_ = observe::open_descriptors();
+    const auto refusal = reactor::io_uring_refusal();
+    if (GetParam() == reactor::Kind::uring && refusal) GTEST_SKIP() << *refusal;
     std::string problem;
     fleet_ = control::Fleet::start({.workers = 2, .io = GetParam()}, labels_, problem);
-    if (fleet_ == nullptr) GTEST_SKIP() << problem;
+    ASSERT_NE(fleet_, nullptr) << problem;
     serve();
     events_.emplace(events_descriptor_.get(), observe::EventLog::Format::text, clock_);
     audit_.emplace(pace, *events_, clock_);

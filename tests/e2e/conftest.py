@@ -3,6 +3,8 @@
 import contextlib
 import ctypes
 import errno
+import fcntl
+import hashlib
 import os
 import pathlib
 import shutil
@@ -87,16 +89,22 @@ def backend():
 
 
 @pytest.fixture(scope="session")
-def go_client(tmp_path_factory):
-    """go_client(name) -> the program of clients/NAME.go; built once."""
-    if shutil.which("go") is None:
-        pytest.skip("there is no Go here")
-    directory = tmp_path_factory.mktemp("go")
+def go_client():
+    """go_client(name) -> the program of clients/NAME.go; built once for all shards and runs."""
+    assert shutil.which("go") is not None, "there is no Go here (tools/deps test)"
+    directory = ROOT / "run" / "go"
+    directory.mkdir(parents=True, exist_ok=True)
+    go = subprocess.run(["go", "version"], check=True, capture_output=True).stdout
 
     def build(name):
-        program = directory / name
-        if not program.exists():
-            subprocess.run(["go", "build", "-o", program, ROOT / "tests" / "e2e" / "clients" / f"{name}.go"], check=True, timeout=300)
+        source = ROOT / "tests" / "e2e" / "clients" / f"{name}.go"
+        program = directory / f"{name}-{hashlib.sha256(go + source.read_bytes()).hexdigest()[:16]}"
+        with open(directory / f"{name}.lock", "w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not program.exists():
+                beside = program.with_suffix(".new")
+                subprocess.run(["go", "build", "-o", beside, source], check=True, timeout=1200)
+                beside.rename(program)
         return program
 
     return build

@@ -380,7 +380,8 @@ def test_a_stall_is_no_longer_limited_when_the_agent_ends(tmp_path, cable, group
     keepalive = [(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1), (6, socket.TCP_KEEPIDLE, 33)]
     programs(python(service, "write", before=keepalive))
     wait_until(lambda: service.open, seconds=20, what="the connection")
-    timeout = lambda: conns(cable, f"peer=10.99.0.2:{service.port}")[0]["options"]["user_timeout_ms"]  # noqa: E731
+    socket_of = lambda: wait_until(lambda: conns(cable, f"peer=10.99.0.2:{service.port}"), what="the socket")[0]  # noqa: E731
+    timeout = lambda: socket_of()["options"]["user_timeout_ms"]  # noqa: E731
     with node_agent(tmp_path, policy(group) | {"arm": {"timeout": "10m"}}) as agent:
         agent.event("armed")
         cable.cut(0)

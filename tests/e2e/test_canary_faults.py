@@ -8,6 +8,7 @@ import resource
 import ssl
 
 import pytest
+from prometheus_client import parser as prometheus
 
 import replica
 from canary_site import HOSTS, PROTOCOLS, canary, failures, legs, settings, statuses, wait_until_all_succeed
@@ -62,7 +63,6 @@ def test_no_fault_of_the_documentation_is_left_out():
 
 @pytest.mark.prompt
 def test_each_fault_in_its_own_leg_under_its_own_name(router, healthcheck):
-    prometheus = pytest.importorskip("prometheus_client.parser", reason="python3-prometheus-client is not installed")
     faults = {**AFTER_CONNECT, **NOT_DELIVERED}
     hosts = {name: f"127.0.1.{number}" for number, name in enumerate(faults, 1)}
     replicas = [{"name": name, "host": host} for name, host in hosts.items()]

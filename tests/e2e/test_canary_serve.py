@@ -5,6 +5,7 @@ import socket
 import subprocess
 
 import pytest
+import websockets
 
 import http2
 from canary_server import CanaryServer
@@ -72,8 +73,6 @@ def test_http2_by_alpn_and_prior_knowledge(server):
 
 
 def test_websocket_echo(server):
-    websockets = pytest.importorskip("websockets", reason="python3-websockets is not installed")
-
     async def talk():
         uri = f"{'wss' if server.secure else 'ws'}://localhost:{server.ports[0]}/"
         async with websockets.connect(uri, ssl=server.context, open_timeout=60, max_size=None, ping_interval=None) as connection:

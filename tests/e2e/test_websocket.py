@@ -6,19 +6,16 @@ import threading
 
 import h2.errors
 import pytest
+import websockets.exceptions
+import websockets.frames
+import websockets.server
+import websockets.streams
 
 import awkward
 import http2
 from http1 import PATIENCE, response, trusting_context
 from loop_server import LoopServer
 from router import backend as backend_of, configuration, wait_until
-
-websockets = pytest.importorskip("websockets", reason="python3-websockets is not installed")
-
-import websockets.exceptions  # noqa: E402
-import websockets.frames  # noqa: E402
-import websockets.server  # noqa: E402
-import websockets.streams  # noqa: E402
 
 SIZE_MAX = 32 << 20
 
