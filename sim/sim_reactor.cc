@@ -170,6 +170,11 @@ base::Backlog SimReactor::backlog(SocketId id) const {
   return {bytes, socket == nullptr ? Instant{} : socket->output_moved};
 }
 
+void SimReactor::send_last(SocketId id, base::Chain&& bytes) {
+  last_sent_.push_back(id);
+  send(id, std::move(bytes));
+}
+
 void SimReactor::finish(SocketId id) {
   Socket* socket = expect_open(id, "finish");
   if (socket == nullptr) return;

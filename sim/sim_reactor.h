@@ -48,6 +48,7 @@ class SimReactor final : public reactor::Reactor, private Watcher {
   void adopt(reactor::SocketId socket, reactor::Owner owner) override;
   void receive(reactor::SocketId socket, reactor::Receive mode) override;
   void send(reactor::SocketId socket, base::Chain&& bytes) override;
+  void send_last(reactor::SocketId socket, base::Chain&& bytes) override;
   std::size_t unsent(reactor::SocketId socket) const override;
   std::size_t held(reactor::SocketId socket) const override;
   base::Backlog backlog(reactor::SocketId socket) const override;
@@ -166,6 +167,7 @@ class SimReactor final : public reactor::Reactor, private Watcher {
   Ending serve_pump(reactor::SocketId id);
   void serve_end(reactor::SocketId id);
   void check_adopted();
+  void check_last_sent();
 
   void write_some(Socket& socket);
   void complete_later(Socket& socket);
@@ -196,6 +198,7 @@ class SimReactor final : public reactor::Reactor, private Watcher {
   base::SlotMap<Lingering> lingering_;
   std::vector<reactor::SocketId> ready_;
   std::vector<reactor::SocketId> unadopted_;
+  std::vector<reactor::SocketId> last_sent_;  // their finish() or close() must follow
   std::vector<reactor::ListenerId> listener_order_;
   std::deque<std::move_only_function<void()>> tasks_;
   bool in_round_ = false;

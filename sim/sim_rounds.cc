@@ -94,6 +94,7 @@ void SimReactor::round() {
   });
   handler_->on_round_end();
   check_adopted();
+  check_last_sent();
   in_round_ = false;
   schedule_timer();
 }
@@ -136,6 +137,13 @@ void SimReactor::check_adopted() {
   for (const SocketId id : std::exchange(unadopted_, {})) {
     const Socket* socket = find(id);
     if (socket != nullptr && !socket->adopted) contract("an accepted socket was neither adopted nor closed");
+  }
+}
+
+void SimReactor::check_last_sent() {
+  for (const SocketId id : std::exchange(last_sent_, {})) {
+    const Socket* socket = find(id);
+    if (socket != nullptr && !socket->finish_wanted) contract("send_last without finish or close");
   }
 }
 

@@ -241,7 +241,10 @@ void Clients::add_payload(Handle end, const Slice& source, std::uint32_t at, std
 void Clients::send_end(Handle end, std::string_view trailers, Chain&& out) {
   EBB_FIND(client, find(end));
   if (client.chunked) append_last_chunk(core_.reactor.blocks(), out, trailers);
-  if (!out.empty()) send(client, std::move(out));
+  if (out.empty() || client.life.ended()) return;
+  // Else release() ends our half.
+  core_.counters.client_bytes_out +=
+      client.keeps ? client.send(core_.reactor, std::move(out)) : client.send_last(core_.reactor, std::move(out));
 }
 
 void Clients::flush(Handle end, Chain&& out) {

@@ -70,6 +70,13 @@ struct Transport {
     reactor.send(socket, std::move(plain));
     return bytes;
   }
+  // The same, if finish() or close() of the socket follows before the reactor is back: the FIN joins these bytes.
+  std::size_t send_last(reactor::Reactor& reactor, base::Chain&& plain) {
+    if (secure) return send_encrypted(reactor, std::move(plain));  // may keep bytes back, and then no FIN follows
+    const std::size_t bytes = plain.bytes();
+    reactor.send_last(socket, std::move(plain));
+    return bytes;
+  }
   // close_notify: vouches for all that was sent.
   std::size_t notify_end(reactor::Reactor& reactor);
   // Ends our half. Not while plaintext is held, which the end would overtake: a time-out of the caller ends that.

@@ -38,6 +38,7 @@ class EpollReactor final : public Loop {
   void adopt(SocketId socket, Owner owner) override;
   void receive(SocketId socket, Receive mode) override;
   void send(SocketId socket, base::Chain&& bytes) override;
+  void send_last(SocketId socket, base::Chain&& bytes) override;
   std::size_t unsent(SocketId socket) const override;
   std::size_t held(SocketId socket) const override;
   base::Backlog backlog(SocketId socket) const override;
@@ -60,14 +61,6 @@ class EpollReactor final : public Loop {
   struct Socket : SocketState, base::ListNode<> {  // linked: in ready_
     Input input = Input::idle;
     bool writable = true;
-    bool late = false;  // its output waits for the end of the delivery, or for a look at unsent()
-  };
-  // What the handler sends during a delivery is written behind it. An answer and the FIN of the close that follows it
-  // thus leave in one segment, which is a tenth of the work for a connection that serves one request.
-  enum class Delivery : std::uint8_t {
-    none,
-    one,      // the handler does not see the delay
-    several,  // slices: it does, so that all output leaves together
   };
   using Listener = ListenerState;
   enum EventKind : std::uint8_t { socket_event, listener_event, datagram_event, mailbox_event };
@@ -105,8 +98,7 @@ class EpollReactor final : public Loop {
   bool deliver_held(SocketId id);
   void input_ended(Socket& socket, int sys);
   void write_out(Socket& socket);
-  void end_delivery();
-  void write_late(Socket& socket);
+  void write_corked();
   void output_failed(Socket& socket, int sys);
   void report_failure(Socket& socket, const base::Error& error);
   void bury(SocketId id);
@@ -123,8 +115,8 @@ class EpollReactor final : public Loop {
   base::SlotMap<Listener> listeners_;
   base::SlotMap<Socket> sockets_;
   base::List<Socket> ready_;
-  Delivery delivery_ = Delivery::none;
-  std::vector<SocketId> fed_sockets_;  // have got output during this delivery
+  bool corked_ = false;  // several slices are being delivered: what they cause to be sent leaves together
+  std::vector<SocketId> corked_sockets_;
   std::vector<ListenerId> closing_listeners_;
   epoll_event events_[events_at_once];
 };

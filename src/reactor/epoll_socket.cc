@@ -2,7 +2,6 @@
 #include <sys/socket.h>
 
 #include <cerrno>
-#include <utility>
 
 #include "reactor/epoll.h"
 
@@ -115,9 +114,9 @@ void EpollReactor::receive_once(SocketId id) {
   } else {
     make_ready(socket);
   }
-  delivery_ = static_cast<std::size_t>(got) > parts[0].iov_len ? Delivery::several : Delivery::one;
+  corked_ = static_cast<std::size_t>(got) > parts[0].iov_len;
   receive_blocks_.hand_out(static_cast<std::size_t>(got), [&](base::Slice slice) { deliver(id, std::move(slice)); });
-  end_delivery();
+  if (corked_) write_corked();
 }
 
 void EpollReactor::deliver(SocketId id, base::Slice bytes) {
@@ -163,29 +162,25 @@ void EpollReactor::send(SocketId id, base::Chain&& bytes) {
   const bool in_order = socket->output_bytes.empty();
   if (in_order) socket->output_moved = now();
   socket->output_bytes.join(std::move(bytes));
-  if (in_order && delivery_ != Delivery::none) fed_sockets_.push_back(id);
-  if (in_order && delivery_ == Delivery::one && socket->writable) socket->late = true;
-  if (socket->late) return;
-  if (in_order && delivery_ != Delivery::several) write_out(*socket);
+  if (in_order && corked_) corked_sockets_.push_back(id);
+  if (in_order && !corked_) write_out(*socket);
   if (!socket->output_bytes.empty()) socket->owes_drained = true;
 }
 
-void EpollReactor::end_delivery() {
-  const bool late = std::exchange(delivery_, Delivery::none) == Delivery::one;
-  for (const SocketId id : fed_sockets_) {
-    if (!late) {
-      serve_output(id);
-    } else if (Socket* socket = find(id); socket != nullptr && socket->late) {
-      write_late(*socket);
-    }
+void EpollReactor::send_last(SocketId id, base::Chain&& bytes) {
+  Socket* socket = find(id);
+  if (socket == nullptr || !socket->usable() || !socket->writable || !socket->output_bytes.empty()) {
+    return send(id, std::move(bytes));
   }
-  fed_sockets_.clear();
+  EBB_ASSERT(socket->output == Output::open);
+  socket->output_moved = now();
+  socket->output_bytes.join(std::move(bytes));  // finish() or close() writes it
 }
 
-void EpollReactor::write_late(Socket& socket) {
-  socket.late = false;
-  write_out(socket);
-  if (!socket.output_bytes.empty()) socket.owes_drained = true;
+void EpollReactor::write_corked() {
+  corked_ = false;
+  for (const SocketId id : corked_sockets_) serve_output(id);
+  corked_sockets_.clear();
 }
 
 void EpollReactor::write_out(Socket& socket) {
@@ -234,20 +229,17 @@ void EpollReactor::serve_output(SocketId id) {
   }
 }
 
-// Looking sends what is late: on_drained() is owed only for what the kernel has not taken then.
 std::size_t EpollReactor::unsent(SocketId id) const {
-  Socket* socket = const_cast<EpollReactor*>(this)->find(id);
+  const Socket* socket = const_cast<EpollReactor*>(this)->find(id);
   if (socket == nullptr || socket->phase == Phase::failed) return 0;
-  if (socket->late) const_cast<EpollReactor*>(this)->write_late(*socket);
   const Socket* source = sockets_.find(socket->pump_source);
   const std::uint64_t in_pipe = source != nullptr && source->pump != nullptr ? source->pump->in_pipe : 0;
   return socket->output_bytes.bytes() + in_pipe;
 }
 
 std::size_t EpollReactor::held(SocketId id) const {
-  Socket* socket = const_cast<EpollReactor*>(this)->find(id);
+  const Socket* socket = const_cast<EpollReactor*>(this)->find(id);
   if (socket == nullptr) return 0;
-  if (socket->late) const_cast<EpollReactor*>(this)->write_late(*socket);
   return socket->output_bytes.held() + (socket->undelivered == nullptr ? 0 : socket->undelivered->held());
 }
 
@@ -266,7 +258,6 @@ void EpollReactor::finish(SocketId id) {
 void EpollReactor::close(SocketId id, CloseMode mode) {
   Socket* socket = find(id);
   if (socket == nullptr) return;
-  if (socket->late && mode != CloseMode::flush) write_late(*socket);
   if (socket->pump != nullptr) end_pump(*socket);
   if (Socket* source = sockets_.find(socket->pump_source)) end_pump(*source);
   if (mode == CloseMode::reset) reset_on_close(socket->fd());

@@ -145,6 +145,9 @@ class Reactor {
   virtual void adopt(SocketId socket, Owner owner) = 0;  // who is told from now on
   virtual void receive(SocketId socket, Receive mode) = 0;
   virtual void send(SocketId socket, base::Chain&& bytes) = 0;
+  // The same for the last bytes of a connection: the caller calls finish() or close() before it returns to the reactor.
+  // The FIN can then leave in the segment of these bytes.
+  virtual void send_last(SocketId socket, base::Chain&& bytes) { send(socket, std::move(bytes)); }
   // Output that the kernel has not taken, with what a pump has taken from its source but not yet given to this socket.
   virtual std::size_t unsent(SocketId socket) const = 0;
   virtual base::Backlog backlog(SocketId socket) const = 0;  // the same, and since when

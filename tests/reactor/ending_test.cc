@@ -63,7 +63,7 @@ TEST_P(Ending, AnAnswerAndTheFinBehindItLeaveInOneSegment) {
   for (const bool closes : {true, false}) {
     auto [peer, ours] = accept_one();
     ours->on_received = [&](End& end) {
-      send(end, "answer");
+      send_last(end, "answer");
       if (closes) return reactor_->close(end.id, CloseMode::flush);
       reactor_->finish(end.id);
     };
@@ -82,12 +82,28 @@ TEST_P(Ending, AnAnswerWithItsFinLeavesAlsoIfThePeerHasSentMoreInTheMeantime) {
   auto [peer, ours] = accept_one();
   ours->on_received = [&, plain = peer.get()](End& end) {
     plain_send(plain, "more");
-    send(end, "answer");
+    send_last(end, "answer");
     reactor_->close(end.id, CloseMode::flush);
   };
   plain_send(peer.get(), "request");
   std::string answer;
   run_until([&] { return (answer += plain_receive(peer.get())) == "answer"; });
+}
+
+// What waits already keeps its place, and all of it is written although the peer reads late.
+TEST_P(Ending, LastBytesBehindAFullSocketArriveInOrder) {
+  const std::size_t size = std::size_t{8} << 20;
+  auto [peer, ours] = accept_one();
+  ours->on_received = [&](End& end) {
+    send(end, std::string(size, 'c'));
+    send_last(end, "end");
+    reactor_->finish(end.id);
+  };
+  plain_send(peer.get(), "request");
+  std::string answer;
+  run_until([&] { return (answer += plain_receive(peer.get())).size() == size + 3; });
+  run_until([&] { return plain_state(peer.get()) == Seen::fin; });
+  EXPECT_EQ(answer.substr(size), "end");
 }
 
 class Patient : public ReactorTest {

@@ -138,6 +138,12 @@ void ReactorTest::send(End& end, std::string_view bytes) {
   reactor_->send(end.id, std::move(chain));
 }
 
+void ReactorTest::send_last(End& end, std::string_view bytes) {
+  base::Chain chain;
+  chain.push(reactor_->blocks().copy(bytes));
+  reactor_->send_last(end.id, std::move(chain));
+}
+
 Descriptor plain_connect(const base::Address& address) {
   Descriptor socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   EXPECT_EQ(::connect(socket.get(), address.raw(), address.raw_size()), 0);

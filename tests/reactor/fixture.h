@@ -91,6 +91,7 @@ class ReactorTest : public testing::TestWithParam<Kind> {
   };
   Pair accept_one();
   void send(End& end, std::string_view bytes);
+  void send_last(End& end, std::string_view bytes);
 
   SocketLimits limits_;
   std::unique_ptr<Reactor> reactor_;
