@@ -144,6 +144,9 @@ Site::Settings Scenario::draw_settings() {
   settings.timeouts = draw_timeouts(rng);
   if (scene_ != nullptr && scene_->pace != nullptr)
     settings.timeouts.backend_body = settings.timeouts.tunnel_idle = seconds{100};
+  // Many answers share a connection, and each waits for its turns: on the slowest links for seconds.
+  if (climate_.nasty_links && climate_.tongues.h2)
+    settings.timeouts.backend_body = std::max<Duration>(settings.timeouts.backend_body, seconds{10});
   settings.sockets.user_timeout = seconds{rng.between(5, 30)};
   settings.sockets.keepalive_idle = seconds{rng.between(5, 10)};
   settings.sockets.keepalive_interval = seconds{rng.between(1, 5)};

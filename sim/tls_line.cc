@@ -9,7 +9,9 @@ namespace ebb::sim {
 
 namespace {
 
-constexpr std::size_t overhead_max = 64;                // of a record, with what may follow it
+constexpr std::size_t overhead_max = 64;  // of a record, with what may follow it
+// Where little room is left nobody seals it byte by byte: ten times as much as is said would go over a slow path.
+constexpr std::size_t record_min = 100;
 constexpr Duration there_and_back = milliseconds{300};  // on the longest way that a link has
 constexpr std::string_view bad_record("\x17\x03\x03\x00\x20________________________________", 37);
 
@@ -176,7 +178,7 @@ bool TlsLine::torn() const {
 std::size_t TlsLine::room() const {
   if (!done_ || blocked() || finish_wanted_ || below_->error() != 0) return 0;
   const std::size_t below = below_->room();
-  return below > 2 * overhead_max ? below - 2 * overhead_max : 0;
+  return below >= 2 * overhead_max + record_min ? below - 2 * overhead_max : 0;
 }
 
 std::size_t TlsLine::send(std::string_view bytes) {

@@ -166,9 +166,16 @@ void Trunk::send_head(Stream& stream, const HeadFields& fields, bool last) {
 void Trunk::send_bodies() {
   std::vector<std::shared_ptr<Stream>> all;
   for (const auto& [id, stream] : streams_) all.push_back(stream);
+  // There may be room for one piece, so that the turns go on where they stopped.
+  const auto next = std::ranges::find_if(all, [this](const auto& stream) { return stream->id > last_turn_; });
+  std::rotate(all.begin(), next, all.end());
   for (bool more = true; more;) {
     more = false;
-    for (const auto& stream : all) more = send_piece(*stream) || more;
+    for (const auto& stream : all) {
+      if (!send_piece(*stream)) continue;
+      last_turn_ = stream->id;
+      more = true;
+    }
   }
   for (const auto& stream : all) {
     send_end(*stream);

@@ -147,6 +147,7 @@ class Trunk final : public std::enable_shared_from_this<Trunk> {
   std::uint32_t block_stream_ = 0;
   std::uint8_t block_flags_ = 0;
   std::uint32_t next_id_ = 1;
+  std::uint32_t last_turn_ = 0;             // the stream that has sent a piece of its body last
   std::uint32_t last_id_ = 0;               // the router's highest
   std::uint32_t goaway_id_ = UINT32_MAX;    // ours
   std::uint32_t count_ = 0;                 // streams of the router

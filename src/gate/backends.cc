@@ -326,7 +326,8 @@ void Backends::on_received(Handle handle, base::Slice bytes) {
     established(*connection);
   }
   while (!plain.empty() && !connection->life.ended()) take_plain(*connection, plain.pop_front());
-  if (received.status == Transport::Status::finished && !connection->life.ended()) return on_peer_finished(handle);
+  if (connection->life.ended()) return;
+  if (received.status == Transport::Status::finished) return on_peer_finished(handle);
   // What was held has left with these bytes, and the kernel may have taken it at once.
   if (held && connection->unsent(core_.reactor) == 0) on_drained(handle);
 }

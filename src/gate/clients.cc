@@ -69,7 +69,8 @@ void Clients::take_encrypted(ClientConnection& client, Slice bytes) {
   if (received.status == Transport::Status::failed) return tls_failed(client, received.cause);
   if (received.secured) secured(client);
   while (!plain.empty() && !client.life.ended()) take_plain(client, plain.pop_front());
-  if (received.status == Transport::Status::finished && !client.life.ended()) return on_peer_finished(client.self);
+  if (client.life.ended()) return;
+  if (received.status == Transport::Status::finished) return on_peer_finished(client.self);
   // What was held has left with these bytes, and the kernel may have taken it at once.
   if (held && client.unsent(core_.reactor) == 0) on_drained(client.self);
 }

@@ -52,6 +52,7 @@ void H2Session::State::block_whole(const nghttp2_frame& frame) {
 }
 
 void H2Session::State::request_whole(StreamId id, bool ends) {
+  last_taken = id;
   Scratch& read = scratch();
   const Parsed verdict = read_request_block(block, limits.head, ends, read.cookies, read.request);
   H2Stream& stream = open_stream(id);

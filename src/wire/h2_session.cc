@@ -303,8 +303,9 @@ void H2Session::go_away(Cause cause) {
   }
   // Sends the cause's name, for debugging at the other side.
   const std::string_view name = base::name(cause);
-  nghttp2_submit_goaway(state.session.get(), NGHTTP2_FLAG_NONE,
-                        nghttp2_session_get_last_proc_stream_id(state.session.get()), NGHTTP2_NO_ERROR,
+  // nghttp2 counts a stream as processed from the first bytes of its head on. Of such a one nothing was done, and
+  // nothing will be: its client may ask again (RFC 9113 6.8).
+  nghttp2_submit_goaway(state.session.get(), NGHTTP2_FLAG_NONE, state.last_taken, NGHTTP2_NO_ERROR,
                         reinterpret_cast<const std::uint8_t*>(name.data()), name.size());
 }
 

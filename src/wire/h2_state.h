@@ -150,6 +150,7 @@ struct H2Session::State {
   bool settings_came = false;
   bool peer_going_away = false;
   bool we_go_away = false;
+  StreamId last_taken = 0;  // server: the last stream whose head has come whole
 
   NghttpSession session;
 };

@@ -258,6 +258,25 @@ TEST(Found, EndpointThatResetsAStreamIsNotAskedAgain) {
   EXPECT_NE(small.ledger.all().front().endpoint, small.ledger.all().back().endpoint);
 }
 
+// An endpoint is in the middle of a TLS message, so that an upload to it is held, and gives its answer together with
+// the end of that message: the exchange and the connection are over, and there is nobody to ask what is still unsent.
+TEST(Found, EarlyAnswerBehindTheEndOfATlsMessageEndsAHeldUpload) {
+  std::uint64_t answered = 0;
+  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+    SmallWorld small(backend(), 1, {}, 1, seed, routes::BackendProtocol::http1);
+    small.process(0).set_voice({.tls = &small.site.tls(), .protocol = routes::BackendProtocol::http1, .rude = true});
+    Exchange upload = post();
+    upload.request_bytes = 100'000;
+    upload.plan = {.bytes = 20'000, .early = true};
+    for (int i = 0; i < 4; ++i)
+      small.ask(milliseconds{10 + i}, {upload}, {.write_max = 500, .write_gap = milliseconds{5}});
+    small.run(seconds{20});
+    ASSERT_EQ(small.world.failure(), "") << seed;
+    answered += small.ledger.count(Outcome::answered);
+  }
+  EXPECT_GT(answered, 0u);
+}
+
 // A mirror that never answers costs the request nothing.
 TEST(Found, MirrorThatHangsDelaysNothing) {
   SmallWorld small(backend(), 1);

@@ -178,6 +178,27 @@ TEST(H2End, GoAwayWarnsFirstAndThenNamesTheLastStream) {
   EXPECT_THAT(both.client.told.events, ElementsAre("going away", "response 1 204 none", "response 3 204 none"));
 }
 
+// A head that has come in part is no request yet: the client may ask again, whatever its method.
+TEST(H2End, GoAwayDoesNotNameAStreamWhoseHeadIsIncomplete) {
+  const std::string head = write(frame::headers, frame::end_headers | frame::end_stream, 3, get_fields());
+  for (std::size_t cut = 1; cut < head.size(); ++cut) {
+    RawClient client;
+    client.headers(1, get_fields());
+    client.give(head.substr(0, cut));
+    client.end.session.go_away(Cause::client_idle_timeout);
+    client.end.session.go_away(Cause::client_idle_timeout);
+    std::string last;
+    for (const Frame& each : client.answers()) {
+      if (each.type == frame::goaway) last = each.payload.substr(0, 4);
+    }
+    EXPECT_EQ(last, number(1)) << cut;
+    EXPECT_EQ(client.give(head.substr(cut)), H2Session::Status::open) << cut;
+    EXPECT_EQ(client.end.told.events.size(), 1u) << cut;
+    client.end.session.respond(1, make_response(204), true);
+    EXPECT_FALSE(client.answers().empty()) << cut;
+  }
+}
+
 TEST(H2End, StreamsBeyondTheLastOneAreUnprocessed) {
   End client(H2Session::Role::client);
   RequestHead& head = make_request(Method::get, "GET", "/", Framing::none);
