@@ -36,7 +36,7 @@ class Node:
 
     def register(self):
         self.api.request("POST", "/api/v1/nodes", {"apiVersion": "v1", "kind": "Node", "metadata": {
-            "name": self.name, "labels": {"kubernetes.io/hostname": self.name, "kubernetes.io/os": "linux", "kubernetes.io/arch": "amd64"}}})
+            "name": self.name, "labels": {"kubernetes.io/hostname": self.name, "kubernetes.io/os": "linux"}}})
         # A new Node is tainted as not ready. The controller that lifts the taint does not run here.
         self.api.request("PATCH", f"/api/v1/nodes/{self.name}", {"spec": {"taints": None}}, api.MERGE)
         room, now = {"cpu": "64", "memory": "64Gi", "pods": "250"}, time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
@@ -44,7 +44,8 @@ class Node:
         self.api.request("PATCH", f"/api/v1/nodes/{self.name}/status", {"status": {
             "capacity": room, "allocatable": room, "addresses": [{"type": "InternalIP", "address": self.address}],
             "daemonEndpoints": {"kubeletEndpoint": {"Port": self._log_port}},
-            "conditions": [{"type": "Ready", "status": "True", "reason": "AgentReady", "lastHeartbeatTime": now, "lastTransitionTime": now}]}}, api.MERGE)
+            "conditions": [{"type": "Ready", "status": "True", "reason": "AgentReady", "lastTransitionTime": now}],
+        }}, api.MERGE)
 
     def forget(self, pod):
         with self._lock:

@@ -57,7 +57,7 @@ def made_once(folder):
     if folder.is_dir():
         yield None
         return
-    with open(folder.with_name("kubernetes.lock"), "w", encoding="utf-8") as lock:
+    with open(folder.with_name(folder.name + ".lock"), "w", encoding="utf-8") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if folder.is_dir():
             yield None

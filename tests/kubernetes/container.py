@@ -61,13 +61,16 @@ class Container:
                 source = f"/run/.volumes/{source.relative_to(volumes)}"
             lines.append(f"place {quoted(source)} {quoted(target)} {'ro' if read_only else 'rw'}")
         lines.append(f"cd {quoted(self.spec.get('workingDir', '/'))}; exec \"$@\"")
-        command = ["nsenter", f"--net={self._network.path}", "unshare", "--mount", "--propagation", "private", "sh", "-c", "\n".join(lines), "sh"]
+        command = ["nsenter", f"--net={self._network.path}", "unshare", "--mount", "--propagation", "private",
+                   "sh", "-c", "\n".join(lines), "sh", *self._command]
         with open(self.log, "ab") as log:
-            self._process = subprocess.Popen(command + self._command, env=self._environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-                                             start_new_session=True)
+            self._process = self._popen(command, log)
         self.started_at = time.time()
         self._note("started", container=self.name, pid=self._process.pid, command=self._command)
         threading.Thread(target=self._wait, args=(self._process,), daemon=True).start()
+
+    def _popen(self, command, log):
+        return subprocess.Popen(command, env=self._environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)
 
     def _wait(self, process):
         status = process.wait()
@@ -83,7 +86,7 @@ class Container:
         """The exit status of a command inside, or None if it took too long."""
         inside = ["nsenter", f"--target={self._process.pid}", "--net", "--mount", "--", *command]
         with open(self.log, "ab") as log:
-            started = subprocess.Popen(inside, env=self._environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)
+            started = self._popen(inside, log)
         try:
             return started.wait(timeout)
         except subprocess.TimeoutExpired:

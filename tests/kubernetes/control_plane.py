@@ -14,7 +14,7 @@ import credentials
 NODE_ADDRESS, POD_NETWORK = "10.244.0.1", "10.244.0.0/16"
 SERVICE_NETWORK, SERVICE_ADDRESS, SERVICE_PORT = "10.96.0.0/16", "10.96.0.1", 443
 API_PORT, PROXY_PORT, PROXY_CONTROL_PORT = 6443, 6444, 6445
-ETCD = "http://127.0.0.1:2379"
+ETCD, ETCD_PEER = "http://127.0.0.1:2379", "http://127.0.0.1:2380"
 USERS = {"admin": "system:masters", "system:kube-controller-manager": None}
 CONTROLLERS = ("deployment-controller,replicaset-controller,endpointslice-controller,namespace-controller,garbage-collector-controller,"
                "serviceaccount-controller,root-ca-certificate-publisher-controller")
@@ -42,7 +42,7 @@ class ControlPlane:
 
     def start(self):
         self._write_files()
-        for line in (f"link add pods type bridge", f"addr add {NODE_ADDRESS}/16 dev pods", "link set pods up",
+        for line in ("link add pods type bridge", f"addr add {NODE_ADDRESS}/16 dev pods", "link set pods up",
                      f"route add default via {NODE_ADDRESS}"):  # the API server does not start without a default route
             self._namespaces.run("ip", *line.split())
         self._namespaces.run("sh", "-c", "echo 1 >/proc/sys/net/ipv4/ip_forward; echo 1 >/proc/sys/net/ipv4/conf/all/route_localnet")
@@ -69,8 +69,8 @@ class ControlPlane:
 
     def start_etcd(self):
         self.etcd = self._start("etcd", "--data-dir", f"{INSIDE}/etcd", "--unsafe-no-fsync", "--listen-client-urls", ETCD,
-                                "--advertise-client-urls", ETCD, "--listen-peer-urls", "http://127.0.0.1:2380",
-                                "--initial-advertise-peer-urls", "http://127.0.0.1:2380", "--initial-cluster", "default=http://127.0.0.1:2380")
+                                "--advertise-client-urls", ETCD, "--listen-peer-urls", ETCD_PEER,
+                                "--initial-advertise-peer-urls", ETCD_PEER, "--initial-cluster", f"default={ETCD_PEER}")
 
     def start_api_server(self):
         self.api_server = self._start(
@@ -108,7 +108,7 @@ class ControlPlane:
             except (OSError, api.http.client.HTTPException, api.ApiError) as error:
                 reason = error
             if time.monotonic() > deadline:
-                raise RuntimeError(f"the control plane is not ready after {READY_SECONDS} s: {reason}\n" + self.log("kube-apiserver")[-3000:])
+                raise RuntimeError(f"the control plane is not ready after {READY_SECONDS} s: {reason}\n{self.log('kube-apiserver')[-3000:]}")
             time.sleep(0.02)
 
     # The Service address.

@@ -10,6 +10,8 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
+PEM = serialization.Encoding.PEM
+
 
 @dataclasses.dataclass
 class Credentials:
@@ -22,7 +24,7 @@ class Credentials:
 
 
 def private_pem(key):
-    return key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.TraditionalOpenSSL, serialization.NoEncryption()).decode()
+    return key.private_bytes(PEM, serialization.PrivateFormat.TraditionalOpenSSL, serialization.NoEncryption()).decode()
 
 
 def issue(subject, key, issuer, issuer_key, *extensions):
@@ -46,6 +48,6 @@ def make(addresses, names, users):
     alternatives = [x509.IPAddress(ipaddress.ip_address(one)) for one in addresses] + [x509.DNSName(one) for one in names]
     certificate = issue(name("kube-apiserver"), key, name("rig"), authority_key, x509.SubjectAlternativeName(alternatives),
                         x509.AuthorityKeyIdentifier.from_issuer_public_key(authority_key.public_key()))
-    public = account_key.public_key().public_bytes(serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo)
-    return Credentials(authority.public_bytes(serialization.Encoding.PEM).decode(), certificate.public_bytes(serialization.Encoding.PEM).decode(),
-                       private_pem(key), private_pem(account_key), public.decode(), {user: secrets.token_hex(16) for user in users})
+    public = account_key.public_key().public_bytes(PEM, serialization.PublicFormat.SubjectPublicKeyInfo)
+    return Credentials(authority.public_bytes(PEM).decode(), certificate.public_bytes(PEM).decode(), private_pem(key), private_pem(account_key),
+                       public.decode(), {user: secrets.token_hex(16) for user in users})

@@ -69,7 +69,8 @@ class Proxy:
     async def handle(self, exchange):
         """One request of a front: `exchange` has method, target, fields, body, and respond(), send(), finish()."""
         number, rule = self.rule_for(f"{exchange.method} {exchange.target}")
-        seen = {"method": exchange.method, "target": exchange.target, "rule": number, "version": exchange.version, "status": None, "sent": 0}
+        seen = {"method": exchange.method, "target": exchange.target, "version": exchange.version, "rule": number, "status": None,
+                "sent": 0}
         self.requests.append(seen)
         await asyncio.sleep(rule.get("delay", 0))
         if "status" in rule:
@@ -141,7 +142,7 @@ async def control(proxy, reader, writer):
         elif (method, target) == ("POST", "/cut"):
             proxy.cut_all()
         answer = json.dumps(proxy.requests).encode()
-        writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: close\r\nContent-Length: %d\r\n\r\n" % len(answer) + answer)
+        writer.write(b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: %d\r\n\r\n" % len(answer) + answer)
         await writer.drain()
     finally:
         writer.close()

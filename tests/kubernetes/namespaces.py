@@ -29,7 +29,8 @@ def refusal():
     for tool in ("ip", "iptables", "nsenter", "unshare", "mount"):
         if shutil.which(tool) is None:
             return f"{tool} is not installed (tools/deps test)"
-    checks = " && ".join((PREPARE.replace('exec "$@"', "true"), "mkdir /run/o /run/w", "mount -t overlay overlay -o lowerdir=/etc,upperdir=/run/o,workdir=/run/w /etc",
+    checks = " && ".join((PREPARE.replace('exec "$@"', "true"), "mkdir /run/o /run/w",
+                          "mount -t overlay overlay -o lowerdir=/etc,upperdir=/run/o,workdir=/run/w /etc",
                           "iptables -w -t mangle -A OUTPUT -m conntrack --ctorigdst 10.96.0.1 -j DROP",
                           "iptables -w -t nat -A OUTPUT -d 10.96.0.1 -p tcp --dport 443 -j DNAT --to-destination 10.244.0.1:6443"))
     tried = subprocess.run(["unshare", "--net", "--mount", "--pid", "--fork", "--mount-proc", "sh", "-c", checks],
@@ -51,7 +52,8 @@ class Namespaces:
         self._asking = threading.Lock()
         self._answer, self._answered = None, threading.Semaphore(0)
         self._processes, self._orphans = {}, {}
-        command = ["unshare", "--net", "--mount", "--pid", "--fork", "--kill-child=KILL", "--mount-proc", "sh", "-c", PREPARE, "sh", PYTHON, HERE / "supervisor.py"]
+        command = ["unshare", "--net", "--mount", "--pid", "--fork", "--kill-child=KILL", "--mount-proc",
+                   "sh", "-c", PREPARE, "sh", PYTHON, HERE / "supervisor.py"]
         self._unshare = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd="/")
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()

@@ -115,8 +115,9 @@ class Pod:
     def vanished(self):
         """The API server has it no more: it was deleted by force, or while we did not look."""
         self._kill_at = time.monotonic()
-        self._note("vanished")
-        self._stopping.set()
+        if not self._stopping.is_set():
+            self._note("vanished")
+            self._stopping.set()
 
     def _note(self, event, **facts):
         self._node.note(self._name, event, **facts)
@@ -207,7 +208,8 @@ class Pod:
 
     def _probe(self, container):
         if settings := container.spec.get("readinessProbe"):
-            self._probes.append(Probe(container, settings, lambda: self._note("ready" if container.ready else "not ready", container=container.name)))
+            self._probes.append(Probe(container, settings, lambda: self._note("ready" if container.ready else "not ready",
+                                                                              container=container.name)))
         else:
             container.ready = True
 
@@ -269,7 +271,8 @@ class Pod:
         up = self._phase == "Running"
         ready = up and bool(self._containers) and all(one.ready for one in self._containers)
         prepared = bool(self._containers)
-        status = {"phase": self._phase, "hostIP": self._node.address, "hostIPs": [{"ip": self._node.address}], "startTime": stamp(self._born),
+        status = {"phase": self._phase, "startTime": stamp(self._born),
+                  "hostIP": self._node.address, "hostIPs": [{"ip": self._node.address}],
                   "conditions": [self._condition("PodReadyToStartContainers", prepared),
                                  self._condition("Initialized", up or self._phase in FINAL),
                                  self._condition("ContainersReady", ready), self._condition("Ready", ready)],

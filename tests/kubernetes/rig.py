@@ -25,6 +25,8 @@ from faults import Faults
 from namespaces import HERE, PATIENCE, PYTHON, Namespaces
 
 NODE, NODE_NUMBER, LOG_PORT = "node-1", 1, 10250
+FILES = {"api": [NODE_ADDRESS, control_plane.API_PORT], "authority": f"{INSIDE}/ca.crt", "certificate": f"{INSIDE}/server.crt",
+         "key": f"{INSIDE}/server.key"}
 
 
 def wait_until(condition, what="the condition", patience=PATIENCE):
@@ -61,16 +63,14 @@ class Rig:
         self.namespaces.end()
 
     def _start_agent(self):
-        settings = {"name": NODE, "number": NODE_NUMBER, "address": NODE_ADDRESS, "log_port": LOG_PORT, "folder": INSIDE, "images": self._images,
-                    "api": [NODE_ADDRESS, control_plane.API_PORT], "token": self.plane.credentials.tokens["admin"], "journal": f"{INSIDE}/journal",
-                    "authority": f"{INSIDE}/ca.crt", "certificate": f"{INSIDE}/server.crt", "key": f"{INSIDE}/server.key",
+        settings = {**FILES, "name": NODE, "number": NODE_NUMBER, "address": NODE_ADDRESS, "log_port": LOG_PORT, "folder": INSIDE,
+                    "journal": f"{INSIDE}/journal", "images": self._images, "token": self.admin.token,
                     "service": {"KUBERNETES_SERVICE_HOST": SERVICE_ADDRESS, "KUBERNETES_SERVICE_PORT": str(SERVICE_PORT)}}
         self.agent = self.namespaces.start("the node agent", [PYTHON, HERE / "agent.py", json.dumps(settings)], f"{INSIDE}/agent.log")
         self._wait_for(self.agent, lambda: any(note["event"] == "registered" for note in self.journal()))
 
     def _start_proxy(self):
-        settings = {"api": [NODE_ADDRESS, control_plane.API_PORT], "port": control_plane.PROXY_PORT, "control_port": control_plane.PROXY_CONTROL_PORT,
-                    "authority": f"{INSIDE}/ca.crt", "certificate": f"{INSIDE}/server.crt", "key": f"{INSIDE}/server.key"}
+        settings = {**FILES, "port": control_plane.PROXY_PORT, "control_port": control_plane.PROXY_CONTROL_PORT}
         proxy = self.namespaces.start("the faulty proxy", [PYTHON, HERE / "faulty_proxy.py", json.dumps(settings)], f"{INSIDE}/proxy.log")
 
         def answers():
@@ -100,8 +100,9 @@ class Rig:
     def kubectl(self, *words, check=True, text=None, through_service=False, timeout=PATIENCE):
         """What kubectl prints, run inside; `text` is its standard input. Unchecked, the finished process."""
         config = f"{INSIDE}/{'service' if through_service else 'admin'}.kubeconfig"
+        environment = {**os.environ, "KUBECONFIG": config, "HOME": INSIDE, "KUBECACHEDIR": f"{INSIDE}/kubectl"}
         done = subprocess.run(self.namespaces.inside(self.programs / "kubectl", *words), input=text or "", text=True, capture_output=True,
-                              timeout=timeout, env={**os.environ, "KUBECONFIG": config, "HOME": INSIDE, "KUBECACHEDIR": f"{INSIDE}/kubectl"})
+                              timeout=timeout, env=environment)
         if not check:
             return done
         if done.returncode != 0:
@@ -127,7 +128,7 @@ class Rig:
         """A client that sees what pods see: every fault of the Service address."""
         return Api(SERVICE_ADDRESS, SERVICE_PORT, self.admin.token, self.plane.credentials.authority, self.namespaces.dial)
 
-    def http(self, address, port, path="/", method="GET", timeout=10):
+    def http(self, address, port, path="/", method="GET", timeout=PATIENCE):
         """(status, body) of a request from the node, say to a pod."""
         connection = http.client.HTTPConnection(address, port)
         connection.sock = self.namespaces.dial(address, port, timeout)
@@ -158,6 +159,7 @@ class Rig:
 
     def endpoints(self, service, namespace="default"):
         """Of all EndpointSlices of the Service: {address: (ready, serving, terminating)}."""
-        slices = self.admin.get(f"/apis/discovery.k8s.io/v1/namespaces/{namespace}/endpointslices", labelSelector=f"kubernetes.io/service-name={service}")
+        slices = self.admin.get(f"/apis/discovery.k8s.io/v1/namespaces/{namespace}/endpointslices",
+                                labelSelector=f"kubernetes.io/service-name={service}")
         return {address: tuple(endpoint["conditions"].get(name, False) for name in ("ready", "serving", "terminating"))
                 for one in slices["items"] for endpoint in one.get("endpoints") or [] for address in endpoint["addresses"]}

@@ -7,10 +7,10 @@ READY, TERMINATING = (True, True, False), (False, True, True)
 HOOK = {"preStop": {"httpGet": {"path": "/prestop", "port": 8080}}}
 
 
-def recording(tmp_path, name="web", grace=30, args=(), spec=None, **container):
+def recording(tmp_path, name="web", grace=30, args=(), **container):
     """A server that writes down what happens to it, in a file of the test."""
     fields, mount = host_folder(tmp_path, "/mnt")
-    return pod(name, grace=grace, args=list(args), env=environment(RECORD="/mnt/record"), spec={**fields, **(spec or {})}, **mount, **container)
+    return pod(name, grace=grace, args=list(args), env=environment(RECORD="/mnt/record"), spec=fields, **mount, **container)
 
 
 def events(rig, name):
@@ -38,7 +38,8 @@ def test_the_hook_runs_before_the_signal_and_the_endpoint_serves_until_the_end(r
 
 def test_no_signal_comes_while_a_hook_runs(rig, namespace, tmp_path):
     """The hook is a command in the container; it ends when the test has made a file."""
-    hook = {"preStop": {"exec": {"command": ["sh", "-c", "echo preStop >>/mnt/record; while [ ! -e /mnt/go ]; do sleep 0.05; done; echo ended >>/mnt/record"]}}}
+    waits = "echo preStop >>/mnt/record; while [ ! -e /mnt/go ]; do sleep 0.05; done; echo ended >>/mnt/record"
+    hook = {"preStop": {"exec": {"command": ["sh", "-c", waits]}}}
     rig.apply(recording(tmp_path, grace=3600, readinessProbe=HTTP_READY, lifecycle=hook), service("web"), namespace=namespace)
     address = ready(rig, namespace)
     rig.kubectl("delete", "pod", "web", "-n", namespace, "--wait=false")

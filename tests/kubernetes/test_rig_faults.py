@@ -18,9 +18,10 @@ def path(namespace):
 
 
 def held(client):
-    """A connection on which one request has been answered."""
-    connection = client.connect(timeout=SHORT)
+    """A connection on which one request has been answered; the next answer is not waited for long."""
+    connection = client.connect()
     ask(client, connection)
+    connection.sock.settimeout(SHORT)
     return connection
 
 
@@ -109,11 +110,17 @@ def test_kubectl_is_told_of_an_error_too(rig, namespace):
     assert refused.returncode != 0 and "the rig says no" in refused.stderr
 
 
-def test_a_slow_proxy_answers_when_the_client_has_gone(rig):
-    with rig.faults.proxy({"match": "/readyz", "times": 1, "delay": 3600}):
+def test_a_slow_proxy_has_the_request_and_does_not_answer(rig):
+    with rig.faults.proxy({"match": "/readyz", "times": 1, "delay": 3600}) as proxy:
+        client = rig.through_service()
+        connection = client.connect()
+        connection.request("GET", "/readyz", headers={"Authorization": f"Bearer {client.token}"})
+        wait_until(proxy.requests, "the request")
+        connection.sock.settimeout(SHORT)
         with pytest.raises(TimeoutError):
-            rig.through_service().get("/readyz", timeout=SHORT)
-        assert rig.through_service().get("/readyz") == "ok"
+            connection.getresponse()
+        connection.close()
+        assert client.get("/readyz") == "ok"
 
 
 def test_a_watch_is_told_that_its_version_is_too_old(rig, namespace):
@@ -145,13 +152,8 @@ def test_a_watch_is_cut_at_any_byte(rig, namespace):
     """Two events; the cut falls into the first, between them, and into the second."""
     rig.apply(config_map("one", word="1"), config_map("two", word="2"), namespace=namespace)
     target = f"{path(namespace)}?watch=1&fieldSelector=metadata.name%21%3Dkube-root-ca.crt"
-    rule = {"match": "watch=1", "cut": 0}
     client = rig.through_service()
-    whole = b""
-    with rig.faults.proxy(rule) as proxy:
-        events = client.events(path(namespace), "", fieldSelector="metadata.name!=kube-root-ca.crt")
-        events.close()
-        proxy.rules()
+    with rig.faults.proxy() as proxy:
         connection = client.connect()
         connection.request("GET", target, headers={"Authorization": f"Bearer {client.token}"})
         response = connection.getresponse()
@@ -160,7 +162,7 @@ def test_a_watch_is_cut_at_any_byte(rig, namespace):
         first = whole.index(b"\n") + 1
         assert sorted(json.loads(line)["object"]["metadata"]["name"] for line in whole.splitlines()) == ["one", "two"]
         for cut in [*range(0, 24), first - 1, first, first + 1, *range(first + 2, len(whole), 97), len(whole) - 1]:
-            proxy.rules({**rule, "cut": cut})
+            proxy.rules({"match": "watch=1", "cut": cut})
             assert watched(client, target) == whole[:cut]
             assert [one["sent"] for one in proxy.requests()] == [cut]
 

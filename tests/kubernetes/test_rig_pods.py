@@ -4,6 +4,7 @@ import pathlib
 
 import pytest
 
+from images import IMAGES
 from objects import HTTP_READY, config_map, deployment, environment, host_folder, pod, service
 from rig import wait_until
 
@@ -44,8 +45,9 @@ def test_readiness_waits_for_a_probe_of_each_kind(rig, namespace, tmp_path, kind
     """The container listens, or its command succeeds, once the test has made a file."""
     probe = {"tcpSocket": {"port": 8080}} if kind == "tcpSocket" else {"exec": {"command": ["test", "-e", "/mnt/go"]}}
     fields, mount = host_folder(tmp_path, "/mnt")
-    waits = ["sh", "-c", f"while [ ! -e /mnt/go ]; do sleep 0.05; done; exec /usr/bin/python3 {pathlib.Path(__file__).parent / 'demo_server.py'}"]
-    rig.apply(pod("web", command=waits, spec=fields, readinessProbe={**probe, "periodSeconds": 1}, **mount), service("web"), namespace=namespace)
+    waits = ["sh", "-c", f"while [ ! -e /mnt/go ]; do sleep 0.05; done; exec {' '.join(IMAGES['rig/server'])}"]
+    rig.apply(pod("web", command=waits, spec=fields, readinessProbe={**probe, "periodSeconds": 1}, **mount), service("web"),
+              namespace=namespace)
     wait_until(lambda: list(rig.endpoints("web", namespace).values()) == [NOT_READY], "the endpoint")
     (tmp_path / "go").touch()
     wait_until(lambda: list(rig.endpoints("web", namespace).values()) == [READY], "readiness")
@@ -56,9 +58,11 @@ def test_a_pod_asks_the_api_server_with_its_token(rig, namespace, tmp_path):
     rig.kubectl("create", "role", "reader", "--verb=get", "--resource=configmaps", "-n", namespace)
     rig.kubectl("create", "rolebinding", "reader", "--role=reader", f"--serviceaccount={namespace}:default", "-n", namespace)
     fields, mount = host_folder(tmp_path, "/mnt")
-    asks = f"cd /mnt; until {rig.programs}/kubectl get configmap wanted -o 'jsonpath={{.data.word}}' >answer; do sleep 0.1; done; touch done; exec sleep infinity"
-    rig.apply(config_map("wanted", word="found"), pod("asks", "rig/host", command=["sh", "-c", asks], spec=fields, grace=0,
-                                                      env=environment(HOME="/run", KUBECACHEDIR="/run/kubectl"), **mount), namespace=namespace)
+    asks = f"""cd /mnt; until {rig.programs}/kubectl get configmap wanted -o 'jsonpath={{.data.word}}' >answer; do sleep 0.1; done
+               touch done; exec sleep infinity"""
+    one = pod("asks", "rig/host", command=["sh", "-c", asks], spec=fields, grace=0,
+              env=environment(HOME="/run", KUBECACHEDIR="/run/kubectl"), **mount)
+    rig.apply(config_map("wanted", word="found"), one, namespace=namespace)
     wait_until((tmp_path / "done").exists, "the answer")
     assert (tmp_path / "answer").read_text() == "found"
 
@@ -69,20 +73,24 @@ def test_volumes_and_environment_come_from_secrets_config_maps_and_fields(rig, n
                         {"name": "keys", "secret": {"secretName": "hidden", "items": [{"key": "tls.key", "path": "deep/key"}]}},
                         {"name": "settings", "configMap": {"name": "plain"}}]}
     mounts = [{"name": "out", "mountPath": "/mnt"}, {"name": "none", "mountPath": "/srv/rig/empty"},
-              {"name": "keys", "mountPath": "/etc/rig-keys", "readOnly": True}, {"name": "settings", "mountPath": "/etc/rig-settings/one.yaml", "subPath": "one.yaml"}]
-    env = [*environment(PLAIN="plain", JOINED="$(PLAIN)-$(ADDRESS)"), {"name": "POD", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}},
+              {"name": "keys", "mountPath": "/etc/rig-keys", "readOnly": True},
+              {"name": "settings", "mountPath": "/etc/rig-settings/one.yaml", "subPath": "one.yaml"}]
+    env = [*environment(PLAIN="plain", DOUBLED="$(PLAIN)$(PLAIN)"),
+           {"name": "POD", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}},
            {"name": "ADDRESS", "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}},
            {"name": "SECRET", "valueFrom": {"secretKeyRef": {"name": "hidden", "key": "other"}}},
            {"name": "SETTING", "valueFrom": {"configMapKeyRef": {"name": "plain", "key": "one.yaml"}}}]
     writes = """cat /etc/rig-keys/deep/key >/mnt/key; cat /etc/rig-settings/one.yaml >/mnt/settings; touch /etc/rig-keys/new 2>/mnt/refused
-                touch /srv/rig/empty/file; printf '%s\\n' "$POD" "$ADDRESS" "$SECRET" "$SETTING" "$PLAIN" "$1" >/mnt/environment; touch /mnt/done; exec sleep infinity"""
+                touch /srv/rig/empty/file; printf '%s\\n' "$POD" "$ADDRESS" "$SECRET" "$SETTING" "$DOUBLED" "$1" >/mnt/environment
+                touch /mnt/done; exec sleep infinity"""
     rig.apply(secret, config_map("plain", **{"one.yaml": "a: 1"}),
-              pod("reads", "rig/host", command=["sh", "-c", writes, "sh", "$(PLAIN)"], env=env, spec=spec, volumeMounts=mounts, grace=0), namespace=namespace)
+              pod("reads", "rig/host", command=["sh", "-c", writes, "sh", "$(PLAIN)"], env=env, spec=spec, volumeMounts=mounts, grace=0),
+              namespace=namespace)
     wait_until((tmp_path / "done").exists, "the pod's files")
     address = rig.pods(namespace)[0]["status"]["podIP"]
     assert (tmp_path / "key").read_text() == "key\n" and (tmp_path / "settings").read_text() == "a: 1"
     assert "Read-only" in (tmp_path / "refused").read_text()
-    assert (tmp_path / "environment").read_text().splitlines() == ["reads", address, "no", "a: 1", "plain", "plain"]
+    assert (tmp_path / "environment").read_text().splitlines() == ["reads", address, "no", "a: 1", "plainplain", "plain"]
     assert not any(pathlib.Path(path).exists() for path in ("/etc/rig-keys", "/etc/rig-settings", "/srv/rig")), "the machine was changed"
 
 

@@ -91,6 +91,7 @@ class Volumes:
         meta = self._pod["metadata"]
         account = self._pod["spec"].get("serviceAccountName", "default")
         request = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {
-            "audiences": [settings["audience"]] if settings.get("audience") else [], "expirationSeconds": settings.get("expirationSeconds", 3600),
+            "audiences": [settings["audience"]] if settings.get("audience") else [],
+            "expirationSeconds": settings.get("expirationSeconds", 3600),
             "boundObjectRef": {"apiVersion": "v1", "kind": "Pod", "name": meta["name"], "uid": meta["uid"]}}}
         return self._api.request("POST", f"{self._namespace}/serviceaccounts/{account}/token", request)["status"]["token"].encode()
