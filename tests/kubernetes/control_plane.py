@@ -108,7 +108,8 @@ class ControlPlane:
             except (OSError, api.http.client.HTTPException, api.ApiError) as error:
                 reason = error
             if time.monotonic() > deadline:
-                raise RuntimeError(f"the control plane is not ready after {READY_SECONDS} s: {reason}\n{self.log('kube-apiserver')[-3000:]}")
+                reason = f"the control plane is not ready after {READY_SECONDS} s: {reason}"
+                raise RuntimeError(f"{reason}\n{self.log('kube-apiserver')[-3000:]}")
             time.sleep(0.02)
 
     # The Service address.

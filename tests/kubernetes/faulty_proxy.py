@@ -48,7 +48,6 @@ class Proxy:
 
     async def connected(self, reader, writer):
         self._open.add(writer)
-        writer.transport.set_write_buffer_limits(0)  # what was sent before a cut has left
         front = Http2Front if writer.get_extra_info("ssl_object").selected_alpn_protocol() == "h2" else Http1Front
         try:
             await front(reader, writer, self.handle).run()
@@ -121,7 +120,9 @@ async def read_head(reader):
 
 async def read_body(reader, fields):
     if fields.get("transfer-encoding") != "chunked":
-        while part := await reader.read(65536):
+        left = int(fields.get("content-length", 1 << 60))
+        while left and (part := await reader.read(min(left, 65536))):
+            left -= len(part)
             yield part
         return
     while size := int((await reader.readuntil(b"\r\n")).split(b";")[0], 16):
