@@ -17,6 +17,12 @@ def events(rig, name):
     return [note["event"] for note in rig.journal(name)]
 
 
+def whole_order(rig, name):
+    """All that the node did to a pod, up to its end; readiness apart."""
+    wait_until(lambda: "gone" in events(rig, name), "the end of the pod")
+    return [one for one in events(rig, name) if one not in ("ready", "not ready")]
+
+
 def ready(rig, namespace):
     wait_until(lambda: list(rig.endpoints("web", namespace).values()) == [READY], "the endpoint")
     return next(iter(rig.endpoints("web", namespace)))
@@ -32,7 +38,7 @@ def test_the_hook_runs_before_the_signal_and_the_endpoint_serves_until_the_end(r
     assert rig.http(address, 8080) == (200, b"web\n")
     rig.http(address, 8080, "/exit", "POST")
     wait_until(lambda: not rig.endpoints("web", namespace) and not rig.pods(namespace), "the end of the pod")
-    order = [one for one in events(rig, f"{namespace}/web") if one not in ("ready", "not ready")]
+    order = whole_order(rig, f"{namespace}/web")
     assert order == ["started", "deletion seen", "preStop", "preStop ended", "SIGTERM", "ended", "gone"]
 
 
@@ -56,8 +62,8 @@ def test_a_pod_that_stays_is_killed_when_its_grace_is_over(rig, namespace, tmp_p
     ready(rig, namespace)
     rig.kubectl("delete", "pod", "web", "-n", namespace, "--wait=false")
     wait_until(lambda: not rig.pods(namespace), "the end of the pod")
+    order = whole_order(rig, f"{namespace}/web")
     notes = {note["event"]: note for note in rig.journal(f"{namespace}/web")}
-    order = [one for one in events(rig, f"{namespace}/web") if one not in ("ready", "not ready")]
     assert order == ["started", "deletion seen", "SIGTERM", "SIGKILL", "ended", "gone"]
     assert notes["ended"]["status"] == 137 and notes["deletion seen"]["grace"] == 3
     assert notes["SIGKILL"]["at"] - notes["deletion seen"]["at"] >= 3, "a slow machine comes later, never sooner"

@@ -7,16 +7,17 @@ import subprocess
 
 import pytest
 
-from objects import HTTP_READY, deployment
+from objects import HTTP_READY, pod
 from rig import HERE, PYTHON, Rig, wait_until
 
 RIG = f"""
+import sys
 sys.path.insert(0, {str(HERE)!r})
-from objects import HTTP_READY, deployment
+from objects import HTTP_READY, pod
 from rig import Rig
 rig = Rig()
-rig.apply(deployment("web", 2, readinessProbe=HTTP_READY))
-rig.kubectl("rollout", "status", "deployment/web")
+rig.apply(pod("one", readinessProbe=HTTP_READY))
+rig.kubectl("wait", "--for=condition=Ready", "pod/one", "--timeout=120s")
 print(rig.namespaces.first, flush=True)
 sys.stdin.read()
 """
@@ -53,10 +54,10 @@ def gone(spaces):
 
 def test_an_orderly_end_leaves_nothing(able):
     with Rig() as rig:
-        rig.apply(deployment("web", 2, readinessProbe=HTTP_READY))
-        rig.kubectl("rollout", "status", "deployment/web")
+        rig.apply(pod("one", readinessProbe=HTTP_READY))
+        rig.kubectl("wait", "--for=condition=Ready", "pod/one", "--timeout=120s")
         spaces = namespaces_of(rig.namespaces.first)
-        assert len([kind for kind, _ in spaces if kind == "net"]) == 3, "the cluster and two pods"
+        assert len([kind for kind, _ in spaces if kind == "net"]) == 2, "the cluster and the pod"
     gone(spaces)
 
 
