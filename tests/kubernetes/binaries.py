@@ -65,8 +65,11 @@ def made_once(folder):
         beside = folder.with_name(folder.name + ".new")
         shutil.rmtree(beside, ignore_errors=True)
         beside.mkdir()
-        yield beside
-        beside.rename(folder)
+        try:
+            yield beside
+            beside.rename(folder)
+        finally:
+            shutil.rmtree(beside, ignore_errors=True)
 
 
 def go():
