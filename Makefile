@@ -8,7 +8,7 @@ SANITIZED ?= 10000
 FIRST ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test promises bench lab fuzz hostile conformance sim walk format tidy lint clean
+.PHONY: help build run test promises bench lab fuzz hostile conformance rig sim walk format tidy lint clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | column -t -s '|'
@@ -51,6 +51,10 @@ hostile: ## hostile peers for HOSTILE_SECONDS (600) on both reactors, with the a
 conformance: build ## h2spec against the release binary
 	@tools/deps test
 	@$(PYTHON) tests/conformance/run.py
+
+rig: ## a shell in a Kubernetes cluster of its own, with kubectl and pods; its programs are built once (10 minutes)
+	@tools/deps test
+	@$(PYTHON) tests/kubernetes/shell.py
 
 sim: ## SEEDS (100000) simulated runs from FIRST (1) on, SANITIZED (10000) of them with sanitizers; a quarter of an hour
 	@tools/deps build
