@@ -39,8 +39,7 @@ struct Expectation {
   std::vector<std::uint16_t> ports = {};         // allowed ports; empty: any
   std::vector<std::string> pods = {};            // allowed pods; "a-*": names with that prefix; empty: any
   std::optional<std::uint64_t> generation = {};  // at least this one; empty: any or none
-  std::optional<std::string> stale_digest =
-      {};  // not this digest; "": any, but required
+  std::optional<std::string> stale_digest = {};  // not this digest; "": any, but required
   base::Duration slow_above = base::Duration::max();
 };
 

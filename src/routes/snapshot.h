@@ -44,7 +44,7 @@ struct Route {
   base::Label label = 0;
   std::uint32_t backend = no_backend;  // index into Snapshot::backends; of a split route the first; none for a redirect
   Duration response_timeout{};
-  bool guards = false;  // the route restricts access, so no path may bypass it
+  bool guards = false;                               // the route restricts access, so no path may bypass it
   std::unique_ptr<const std::vector<Share>> shares;  // of a split route
   std::unique_ptr<const Policy> policy;              // null: only forwarding
 };
