@@ -72,7 +72,8 @@ TEST(CanaryKeys, RefusalsSayWhereAndWhatToDo) {
   EXPECT_THAT(errors("backends: [canary], ports: [9080, 70000]"), ElementsAre(HasSubstr("canary.ports[1]: 70000 is")));
   EXPECT_THAT(errors(std::string(good) + ", every: 100ms"), ElementsAre(HasSubstr("canary.every: out of range")));
   EXPECT_THAT(errors(std::string(good) + ", settle: 2h"), ElementsAre(HasSubstr("canary.settle: out of range")));
-  EXPECT_THAT(errors(std::string(good) + ", budget: 6s"), ElementsAre(HasSubstr("canary.budget: a probe has to be")));
+  EXPECT_THAT(errors(std::string(good) + ", budget: 6s"),
+              ElementsAre(HasSubstr("canary.budget: a probe must end before the next begins")));
   EXPECT_THAT(errors(std::string(good) + ", pods: [\"\", \"a*b\"]"),
               ElementsAre(HasSubstr("canary.pods[0]: \"\" is not a pod name"), HasSubstr("canary.pods[1]: \"a*b\"")));
   EXPECT_THAT(errors(std::string(good) + ", replicas: [{name: self, host: 10.0.0.2}]"),

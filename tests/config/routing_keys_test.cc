@@ -126,7 +126,7 @@ TEST(RouteKeys, ReadRedirectAndRewrite) {
   EXPECT_EQ(other.policy->rewrite->host, "c.test");
   EXPECT_EQ(other.policy->rewrite->change.path, "/z");
   EXPECT_THAT(route_errors("redirect: {status: 200, scheme: https}"),
-              ElementsAre(HasSubstr("3:30: routes[0].redirect.status: 200 is not the status of a redirect")));
+              ElementsAre(HasSubstr("3:30: routes[0].redirect.status: 200 is not a redirect status with a Location")));
   EXPECT_THAT(route_errors("redirect: {scheme: gopher}"), ElementsAre(HasSubstr("give http or https")));
 }
 
