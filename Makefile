@@ -52,7 +52,7 @@ conformance: build ## h2spec against the release binary
 	@tools/deps test
 	@$(PYTHON) tests/conformance/run.py
 
-rig: ## a shell in a Kubernetes cluster of its own, with kubectl and pods; its programs are built once (10 minutes)
+rig: ## experimental: a shell in a Kubernetes cluster of its own, with kubectl and pods; its programs are built once
 	@tools/deps test
 	@$(PYTHON) tests/kubernetes/shell.py
 
