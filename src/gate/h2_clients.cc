@@ -186,7 +186,6 @@ void H2Clients::on_request_refused(Handle client_handle, StreamId id, Cause caus
 
 void H2Clients::on_payload(Handle handle, Slice bytes) {
   EBB_FIND(stream, streams_.find(handle));
-  if (H2ClientSession* session = session_of(stream)) session->body_came = core_.reactor.now();
   if (stream.life.is(StreamState::discarding)) return discard(stream, bytes.size());
   stream.unconsumed += bytes.size();
   if (stream.use != Use::request) {
@@ -195,6 +194,7 @@ void H2Clients::on_payload(Handle handle, Slice bytes) {
     return limit_early(stream);
   }
   if (!stream.exchange) return;
+  if (H2ClientSession* session = session_of(stream)) session->body_came = core_.reactor.now();
   core_.request_path->on_payload(stream.exchange, bytes, 0, bytes.size());
   touch(stream);
 }
@@ -574,6 +574,8 @@ void H2Clients::end_idle(ClientConnection& client, Cause cause) {
   client.h2->codec.go_away(cause);
   send_now(client);
   if (client.life.ended()) return;
+  // A connection beyond the budget makes room at once.
+  if (cause == Cause::client_idle_budget) return core_.clients->close(client.self, cause, CloseMode::flush);
   end_streams(client, cause);
   // As behind any GOAWAY: what the client asks just now must not destroy it by a reset.
   core_.clients->part(client, cause);

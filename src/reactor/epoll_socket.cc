@@ -253,6 +253,7 @@ void EpollReactor::finish(SocketId id) {
   if (socket == nullptr || socket->phase == Phase::failed || socket->output != Output::open) return;
   socket->output = Output::finishing;
   if (socket->origin != Origin::connecting) write_out(*socket);
+  if (!socket->output_bytes.empty()) socket->owes_drained = true;  // those of send_last()
 }
 
 void EpollReactor::close(SocketId id, CloseMode mode) {

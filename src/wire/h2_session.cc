@@ -43,7 +43,7 @@ void H2Session::State::fail(Cause because, const char* words, std::uint32_t code
   status = Status::failed;
   cause = because;
   why = words;
-  nghttp2_session_terminate_session(session.get(), code);
+  nghttp2_session_terminate_session2(session.get(), last_taken, code);  // not nghttp2's own count: go_away()
 }
 
 void H2Session::State::fail_flood(const char* words) {

@@ -90,6 +90,20 @@ TEST_P(Ending, AnAnswerWithItsFinLeavesAlsoIfThePeerHasSentMoreInTheMeantime) {
   run_until([&] { return (answer += plain_receive(peer.get())) == "answer"; });
 }
 
+TEST_P(Ending, LastBytesThatDidNotFitAreReportedAsDrained) {
+  const std::size_t size = std::size_t{8} << 20;
+  auto [peer, ours] = accept_one();
+  ours->on_received = [&](End& end) {
+    send_last(end, std::string(size, 'c'));
+    reactor_->finish(end.id);
+  };
+  plain_send(peer.get(), "request");
+  std::size_t got = 0;
+  run_until([&] { return (got += plain_receive(peer.get()).size()) == size && ours->drained > 0; });
+  run_rounds(5);
+  EXPECT_EQ(ours->drained, 1);
+}
+
 // What waits already keeps its place, and all of it is written although the peer reads late.
 TEST_P(Ending, LastBytesBehindAFullSocketArriveInOrder) {
   const std::size_t size = std::size_t{8} << 20;
