@@ -169,10 +169,9 @@ void EpollReactor::send(SocketId id, base::Chain&& bytes) {
 
 void EpollReactor::send_last(SocketId id, base::Chain&& bytes) {
   Socket* socket = find(id);
-  if (socket == nullptr || !socket->usable() || !socket->writable || !socket->output_bytes.empty()) {
+  if (socket == nullptr || !socket->takes_output() || !socket->writable || !socket->output_bytes.empty()) {
     return send(id, std::move(bytes));
   }
-  EBB_ASSERT(socket->output == Output::open);
   socket->output_moved = now();
   socket->output_bytes.join(std::move(bytes));  // finish() or close() writes it
 }
